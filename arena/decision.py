@@ -1,0 +1,196 @@
+"""What the arena and a player say to each other: decisions and choices, results, and the bot's description of itself.
+
+A `Decision` is one question to one player, with everything an author wants at hand to answer it. It is the `view` that bots get, in the arena's process and in their own alike: the observation, what the table adds to it
+(totals, time, a random number), and conclusions that can be drawn from both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from arena.cards import SUIT_SETS, Card, Suit, cards_to_set
+from arena.game import Game, Observation, PassDirection, Phase
+
+
+@dataclass(slots=True)
+class Decision:
+    """One question to one player. Never changed once made."""
+
+    observation: Observation
+    table_id: str
+    number: int
+    """Counts this player's decisions at this table, from 0."""
+    placed_by_game: bool
+    """Whether the game as a whole is placed; otherwise each deal is, and totals are always 0."""
+    deals_left: int
+    """Deals still to come after this one; 0 also where a target ends the game."""
+    totals: tuple[int, ...]
+    """Each side's penalty points in the deals before this one."""
+    decision_time: float
+    """Seconds before the bank is used."""
+    bank_left: float
+    """Seconds of extra time left at this table."""
+    last_answer: float | None
+    """Seconds that this player's last answer at this table took."""
+    random: int
+    """64 random bits from the arena's own stream."""
+
+    @property
+    def game(self) -> Game:
+        """The game with its options."""
+        return self.observation.game
+
+    @property
+    def seat(self) -> int:
+        """This player's seat."""
+        return self.observation.seat
+
+    @property
+    def phase(self) -> Phase:
+        """Whether cards are to be passed or a card is to be played."""
+        return self.observation.phase
+
+    @property
+    def count(self) -> int:
+        """How many cards to choose."""
+        return self.observation.count
+
+    @property
+    def hand(self) -> tuple[Card, ...]:
+        """The player's hand, by number."""
+        return self.observation.hand
+
+    @property
+    def legal(self) -> tuple[Card, ...]:
+        """The cards that may be chosen, by number."""
+        return self.observation.legal
+
+    @property
+    def trick(self) -> tuple[Card, ...]:
+        """The cards of the current trick, from the leader on."""
+        return self.observation.trick
+
+    @property
+    def direction(self) -> PassDirection:
+        """Where passed cards go in this deal."""
+        return self.observation.direction
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """Each seat's penalty points in the tricks taken so far."""
+        return self.observation.points
+
+    @property
+    def leading(self) -> bool:
+        """Whether this player leads a trick."""
+        return self.phase is Phase.PLAYING and not self.trick
+
+    @property
+    def last(self) -> bool:
+        """Whether this player plays the last card of a trick."""
+        return len(self.trick) == self.game.players - 1
+
+    @property
+    def led_suit(self) -> Suit | None:
+        """The suit that sets the current trick; None when leading or while only magicians lie there."""
+        return next((card.suit for card in self.trick if not card.is_magician), None)
+
+    @property
+    def winning(self) -> tuple[int, Card] | None:
+        """The seat and the card that take the current trick as it lies; None when leading."""
+        best: tuple[int, Card] | None = None
+        for i, card in enumerate(self.trick):
+            if (
+                best is None
+                or (best[1].is_magician and not card.is_magician)
+                or (best[1] < card and card ^ best[1] < 16)
+            ):
+                best = ((self.observation.trick_leader + i) % self.game.players, card)
+        return best
+
+    @property
+    def partner(self) -> int | None:
+        """The seat of this player's partner; None without partnerships."""
+        seats = self.game.sides[self.game.side_of[self.seat]]
+        return next((seat for seat in seats if seat != self.seat), None)
+
+    @property
+    def plays(self) -> tuple[tuple[int, Card], ...]:
+        """Every card played in this deal, the current trick included, with the seat that played it, in order."""
+        seen = self.observation
+        players = self.game.players
+        complete = tuple(
+            ((seen.trick_leaders[i // players] + i % players) % players, card)
+            for i, card in enumerate(seen.trick_cards)
+        )
+        return complete + tuple(((seen.trick_leader + i) % players, card) for i, card in enumerate(seen.trick))
+
+    @property
+    def outstanding(self) -> tuple[Card, ...]:
+        """The cards that other players hold: neither in this hand nor played yet, by number."""
+        seen = cards_to_set(self.hand) | cards_to_set(self.observation.trick_cards) | cards_to_set(self.trick)
+        return tuple(card for card in self.game.deck if not seen >> card & 1)
+
+    @property
+    def voids(self) -> tuple[frozenset[Suit], ...]:
+        """The suits that each seat is known to be void in, because it did not follow: by seat.
+
+        A magician says nothing of its player's suits.
+        """
+        players = self.game.players
+        voids: list[set[Suit]] = [set() for _ in range(players)]
+        led: Suit | None = None
+        for i, (seat, card) in enumerate(self.plays):
+            led = None if i % players == 0 else led
+            if card.suit is None:
+                continue
+            if led is None:
+                led = card.suit
+            elif card.suit != led:
+                voids[seat].add(led)
+        return tuple(map(frozenset, voids))
+
+    @property
+    def rng(self) -> Random:
+        """A random number generator seeded with the arena's number: draw from it, and the choice can be repeated."""
+        return Random(self.random)  # noqa: S311 - not for secrets
+
+    def cards_of(self, suit: Suit) -> tuple[Card, ...]:
+        """Return the cards of this hand in a suit, weakest first."""
+        return tuple(card for card in self.hand if SUIT_SETS[suit] >> card & 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The answer to a decision: the cards to pass or to play, and a remark for replays."""
+
+    cards: tuple[Card, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DealResult:
+    """How a deal ended, as its players are told."""
+
+    table_id: str
+    number: int
+    seat: int
+    scores: tuple[int, ...]
+    totals: tuple[int, ...]
+    trick_leaders: bytes
+    trick_cards: tuple[Card, ...]
+    table_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a bot says of itself. Its name is shown only; its identity is its entry's name."""
+
+    name: str = ""
+    version: str = ""
+    author: str = ""
+    games: tuple[str, ...] = ()
+    """The games it plays; empty for all."""
+    max_batch: int = 1
+    """How many decisions it takes at once."""

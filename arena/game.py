@@ -1,0 +1,463 @@
+"""The contract of every game: `Game` starts a `Deal`, which asks seats for cards until there are scores.
+
+A `Game` is a set of rules with its options, frozen; a `Deal` is the state of one hand and the only thing that changes. All
+trick-taking games here share how tricks are played: cards are passed (or not), a first seat leads, the others follow in
+turn, somebody takes the trick and leads the next. A game says which cards are legal, who leads first, where cards are
+passed and what a pile costs, and inherits the rest. Scores are penalty points, as in every card book: lower is better.
+
+Seats are numbered clockwise from 0, deals from 1. Inside, sets of cards are 64-bit masks (see `arena.cards`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Final
+
+from arena.cards import Card, cards_to_set, set_to_cards
+from arena.dealing import Stream
+from arena.errors import BadGame, IllegalChoice
+
+OptionValue = bool | int | str | None
+"""The value of a game's option; None where an option may be unset, as `deals`."""
+
+NO_SUIT: Final = -1
+"""In place of a suit: no card of a suit has been played to the trick."""
+
+
+class Phase(IntEnum):
+    """The state of a hand."""
+
+    PASSING = 1
+    PLAYING = 2
+    OVER = 3
+
+
+class PassDirection(IntEnum):
+    """Where passed cards go."""
+
+    LEFT = 1
+    RIGHT = 2
+    ACROSS = 3
+    NONE = 4
+
+    def receiver(self, seat: int, players: int) -> int:
+        """Return the seat that gets what `seat` passes: itself where nothing is passed."""
+        step = {
+            PassDirection.LEFT: 1,
+            PassDirection.RIGHT: -1,
+            PassDirection.ACROSS: players // 2,
+            PassDirection.NONE: 0,
+        }
+        return (seat + step[self]) % players
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether a game is over after a deal, which sides won it, and why it is or isn't over."""
+
+    over: bool
+    winners: tuple[int, ...]
+    reason: str
+
+
+@dataclass(slots=True)
+class Observation:
+    """All that one seat may know of a deal at one moment.
+
+    Never changed once made; not marked frozen because one is made for every decision, and freezing triples that cost.
+    """
+
+    game: Game
+    number: int
+    dealer: int
+    seat: int
+    phase: Phase
+    count: int
+    """How many cards this seat owes: the cards to pass, 1 to play, 0 if it owes nothing now."""
+    hand: tuple[Card, ...]
+    legal: tuple[Card, ...]
+    passed: tuple[Card, ...]
+    received: tuple[Card, ...]
+    direction: PassDirection
+    trick_leaders: bytes
+    """The seats that led the complete tricks, one byte a trick."""
+    trick_cards: tuple[Card, ...]
+    """The cards of the complete tricks in the order of play, as many a trick as there are players."""
+    trick_leader: int
+    trick: tuple[Card, ...]
+    hearts_broken: bool
+    points: tuple[int, ...]
+    """Each seat's penalty points in the tricks it has taken, a moon not considered."""
+
+
+@dataclass(frozen=True)
+class Game(ABC):
+    """A set of rules with its options, for a number of players.
+
+    Made by `arena.games.find_game`, which checks players, sides and options.
+    """
+
+    name: str
+    players: int
+    partners: bool
+    options: Mapping[str, OptionValue]
+    deck: tuple[Card, ...]
+    """Every card of the pack, by number."""
+
+    hand_size: int
+    """The cards each seat is dealt."""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.players, self.partners, tuple(sorted(self.options.items(), key=str))))
+
+    @cached_property
+    def sides(self) -> tuple[tuple[int, ...], ...]:
+        """The seats of each side: one, or a partnership's two, who sit opposite (P-02)."""
+        count = self.players // 2 if self.partners else self.players
+        return tuple(tuple(range(side, self.players, count)) for side in range(count))
+
+    @cached_property
+    def side_of(self) -> tuple[int, ...]:
+        """The side of each seat, by seat."""
+        return tuple(seat % len(self.sides) for seat in range(self.players))
+
+    @property
+    @abstractmethod
+    def pass_cycle(self) -> tuple[PassDirection, ...]:
+        """The directions of deals 1, 2, ...; the cycle repeats."""
+
+    @property
+    @abstractmethod
+    def cards_passed(self) -> int:
+        """How many cards each seat passes in a deal with passing."""
+
+    @property
+    @abstractmethod
+    def breaking(self) -> int:
+        """The set of cards that break hearts when played; empty where the game has no such rule."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """The rules in a few plain sentences, for `arena games NAME`."""
+
+    @abstractmethod
+    def first_leader(self, hands: Sequence[int], number: int) -> int:
+        """Return the seat that leads the first trick of this deal, given the hands (as sets) after passing."""
+
+    @abstractmethod
+    def legal_set(self, hand: int, suit: int, following: bool, first_trick: bool, broken: bool) -> int:
+        """Return the set of cards that may be played from a hand: never empty unless the hand is.
+
+        `suit` is the suit that sets the trick, NO_SUIT when leading or when only magicians lie there; `following` is
+        whether any card lies there. Positional for speed: play asks it once a decision.
+        """
+
+    @abstractmethod
+    def pile_points(self, pile: int) -> int:
+        """Return what one seat's pile (a set) costs, a moon not considered."""
+
+    @abstractmethod
+    def score_sets(self, piles: Sequence[int]) -> tuple[int, ...]:
+        """Return what each seat's pile (a set) costs, a moon considered."""
+
+    def pass_direction(self, number: int) -> PassDirection:
+        """Return where cards go in deal `number`."""
+        return self.pass_cycle[(number - 1) % len(self.pass_cycle)]
+
+    def dealer(self, number: int) -> int:
+        """Return the dealer's seat: seat 0 deals first, then clockwise (W-07)."""
+        return (number - 1) % self.players
+
+    def legal(
+        self, hand: Sequence[Card], trick: Sequence[Card], first_trick: bool = False, broken: bool = False
+    ) -> tuple[Card, ...]:
+        """Return the cards of any hand that may be played to a trick so far (empty: to lead), by number."""
+        suit = next((card >> 4 for card in trick if card & 15 != 1), NO_SUIT)
+        return set_to_cards(self.legal_set(cards_to_set(hand), suit, bool(trick), first_trick, broken))
+
+    def score(self, piles: Sequence[Sequence[Card]]) -> tuple[int, ...]:
+        """Return what any piles of cards cost, by seat."""
+        return self.score_sets([cards_to_set(pile) for pile in piles])
+
+    def side_totals(self, scores: Sequence[int]) -> tuple[int, ...]:
+        """Add up the points of each side's seats."""
+        return tuple(sum(scores[seat] for seat in seats) for seats in self.sides)
+
+    @property
+    def target(self) -> int | None:
+        """The total that ends the game; None where it plays a fixed number of deals."""
+        return None if self.deals is not None else int(self.options["target"] or 0)
+
+    @property
+    def deals(self) -> int | None:
+        """The fixed number of deals; None where the game plays to its target."""
+        deals = self.options["deals"]
+        return None if deals is None else int(deals)
+
+    @abstractmethod
+    def finished(
+        self, totals: Sequence[int], scores: Sequence[int], number: int, *, reached: int | None = None
+    ) -> Outcome:
+        """Say whether the game is over after deal `number`, given per side the totals after it and its own points.
+
+        `reached` is the number of the first deal after which a total was at the target, where that is known: it lets
+        the cap end a game that goes on 50 deals beyond.
+        """
+
+    def start(self, hands: Sequence[Sequence[Card]], number: int = 1) -> Deal:
+        """Start a deal with these hands, one a seat; the dealer follows from the number.
+
+        Raises BadGame unless there is one hand a seat, all of the same size, with distinct cards of the deck. Hands may
+        be shorter than in the game, to study endings.
+        """
+        sets = [cards_to_set(hand) for hand in hands]
+        size = len(hands[0]) if hands else 0
+        cards = [card for hand in hands for card in hand]
+        if len(sets) != self.players or any(len(hand) != size for hand in hands):
+            raise BadGame(f"{self.name} for {self.players} needs {self.players} hands of the same size")
+        if len(set(cards)) != len(cards) or cards_to_set(cards) & ~cards_to_set(self.deck):
+            raise BadGame(f"the hands must be distinct cards of the {len(self.deck)} of {self.name}")
+        if number < 1:
+            raise BadGame(f"deals are numbered from 1, not {number}")
+        return Deal(self, sets, number)
+
+    def random_deal(self, seed: int | str | bytes, number: int = 1) -> Deal:
+        """Start a deal with random hands: the same seed always gives the same."""
+        key = seed if isinstance(seed, bytes) else str(seed).encode()
+        return self.start(Stream(key, "random deal", number).deal(self.deck, self.players), number)
+
+
+_SEATS = tuple((seat,) for seat in range(6))
+
+
+class Deal:
+    """The state of one hand, from the cards being dealt to the scores.
+
+    Sets of cards are masks here; `observe` gives a seat's view in cards. Everything but the three lists is immutable,
+    so that a copy is cheap enough for search.
+    """
+
+    __slots__ = (
+        "_best",
+        "_chosen",
+        "_legal",
+        "_passed",
+        "_received",
+        "_suit",
+        "_winner",
+        "game",
+        "hands",
+        "hearts_broken",
+        "leader",
+        "number",
+        "phase",
+        "piles",
+        "plays",
+        "trick_leaders",
+        "turn",
+    )
+
+    def __init__(self, game: Game, hands: list[int], number: int) -> None:
+        self.game = game
+        self.number = number
+        self.hands = hands
+        self.piles = [0] * game.players
+        self.plays: list[Card] = []
+        """Every card played, in order."""
+        self.trick_leaders = b""
+        """The leaders of the complete tricks, one byte each."""
+        self.leader = self.turn = 0
+        self.hearts_broken = False
+        self._chosen = self._passed = self._received = (0,) * game.players
+        self._legal = 0  # the set of legal cards of the seat to play, 0 until asked for
+        self._suit = NO_SUIT
+        self._best = 0  # the strongest card of the current trick
+        self._winner = 0  # and who played it
+        self.phase = Phase.PASSING
+        if game.pass_direction(number) is PassDirection.NONE or hands[0].bit_count() < game.cards_passed:
+            self._begin_play()
+
+    def copy(self) -> Deal:
+        """Return a copy that can be played on without changing this one."""
+        twin: Deal = _new(Deal)
+        twin.game = self.game
+        twin.number = self.number
+        twin.hands = self.hands[:]
+        twin.piles = self.piles[:]
+        twin.plays = self.plays[:]
+        twin.trick_leaders = self.trick_leaders
+        twin.leader = self.leader
+        twin.turn = self.turn
+        twin.hearts_broken = self.hearts_broken
+        twin.phase = self.phase
+        twin._chosen = self._chosen
+        twin._passed = self._passed
+        twin._received = self._received
+        twin._legal = self._legal
+        twin._suit = self._suit
+        twin._best = self._best
+        twin._winner = self._winner
+        return twin
+
+    @property
+    def dealer(self) -> int:
+        """The dealer's seat."""
+        return self.game.dealer(self.number)
+
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """The seats that owe a decision: all that have not chosen yet when passing, one when playing."""
+        if self.phase is _PLAYING:
+            return _SEATS[self.turn]
+        if self.phase is _PASSING:
+            return tuple(seat for seat, chosen in enumerate(self._chosen) if not chosen)
+        return ()
+
+    @property
+    def trick(self) -> tuple[Card, ...]:
+        """The cards of the current trick, from its leader on clockwise."""
+        return tuple(self.plays[len(self.trick_leaders) * self.game.players :])
+
+    def legal(self, seat: int) -> tuple[Card, ...]:
+        """Return the cards that this seat may choose now, by number: none if it owes nothing."""
+        if self.phase is _PLAYING:
+            return set_to_cards(self._legal or self._find_legal()) if seat == self.turn else ()
+        return set_to_cards(self.hands[seat]) if seat in self.to_act else ()
+
+    def choose(self, seat: int, cards: Sequence[Card]) -> None:
+        """Pass these cards, or play this one card, for a seat.
+
+        Raises IllegalChoice, and changes nothing, where the seat owes nothing now, the number of cards is wrong, or a
+        card is not among its legal ones.
+        """
+        if self.phase is not _PLAYING:
+            self._choose_pass(seat, cards)
+        elif seat != self.turn:
+            raise IllegalChoice(f"it is seat {self.turn}'s turn to play, not seat {seat}'s")
+        elif len(cards) != 1:
+            raise IllegalChoice(f"one card is to be played, not {len(cards)}")
+        else:
+            card = cards[0]
+            if not (self._legal or self._find_legal()) >> card & 1:
+                raise IllegalChoice(self._why_not(seat, card))
+            self._play(seat, card)
+
+    def observe(self, seat: int) -> Observation:
+        """Return all that this seat may know now."""
+        game = self.game
+        complete = len(self.trick_leaders) * game.players
+        legal = self.legal(seat)
+        playing = self.phase is not _PASSING
+        return Observation(
+            game,
+            self.number,
+            game.dealer(self.number),
+            seat,
+            self.phase,
+            0 if not legal else 1 if playing else game.cards_passed,
+            set_to_cards(self.hands[seat]),
+            legal,
+            set_to_cards(self._passed[seat] if playing else self._chosen[seat]),
+            set_to_cards(self._received[seat]),
+            game.pass_direction(self.number),
+            self.trick_leaders,
+            tuple(self.plays[:complete]),
+            self.leader,
+            tuple(self.plays[complete:]),
+            self.hearts_broken,
+            tuple([game.pile_points(pile) for pile in self.piles]),
+        )
+
+    def passes(self) -> tuple[tuple[Card, ...], ...]:
+        """Return the cards that each seat has passed: none where nothing is, or before all have chosen."""
+        return tuple(set_to_cards(mask) for mask in self._passed)
+
+    def scores(self) -> tuple[int, ...]:
+        """Return each seat's penalty points; raise ValueError while the deal is not over."""
+        if self.phase is not Phase.OVER:
+            raise ValueError("a deal has scores only once it is over")
+        return self.game.score_sets(self.piles)
+
+    def _find_legal(self) -> int:
+        plays, tricks = self.plays, len(self.trick_leaders)
+        self._legal = self.game.legal_set(
+            self.hands[self.turn],
+            self._suit,
+            len(plays) > tricks * self.game.players,
+            not tricks,
+            self.hearts_broken,
+        )
+        return self._legal
+
+    def _why_not(self, seat: int, card: Card) -> str:
+        if not self.hands[seat] >> card & 1:
+            return f"seat {seat} does not hold {card}"
+        legal = " ".join(map(str, self.legal(seat)))
+        return f"seat {seat} may not play {card} now, but one of {legal}"
+
+    def _choose_pass(self, seat: int, cards: Sequence[Card]) -> None:
+        if seat not in self.to_act:
+            raise IllegalChoice(f"seat {seat} owes no decision")
+        chosen = cards_to_set(cards)
+        count = self.game.cards_passed
+        if len(cards) != count or chosen.bit_count() != count:
+            raise IllegalChoice(f"{count} different cards are to be passed, not {' '.join(map(str, cards)) or 'none'}")
+        if chosen & ~self.hands[seat]:
+            raise IllegalChoice(
+                f"seat {seat} does not hold {' '.join(map(str, set_to_cards(chosen & ~self.hands[seat])))}"
+            )
+        self._chosen = (*self._chosen[:seat], chosen, *self._chosen[seat + 1 :])
+        if all(self._chosen):
+            self._exchange()
+
+    def _exchange(self) -> None:
+        players = self.game.players
+        direction = self.game.pass_direction(self.number)
+        received = [0] * players
+        for seat, mask in enumerate(self._chosen):
+            received[direction.receiver(seat, players)] = mask
+        self._passed, self._received = self._chosen, tuple(received)
+        for seat in range(players):
+            self.hands[seat] = self.hands[seat] & ~self._passed[seat] | received[seat]
+        self._begin_play()
+
+    def _begin_play(self) -> None:
+        self.phase = Phase.PLAYING
+        self.leader = self.turn = self.game.first_leader(self.hands, self.number)
+
+    def _play(self, seat: int, card: Card) -> None:
+        game, plays, best = self.game, self.plays, self._best
+        bit = 1 << card
+        hand = self.hands[seat] = self.hands[seat] ^ bit
+        plays.append(card)
+        self._legal = 0
+        if bit & game.breaking:
+            self.hearts_broken = True
+        if seat == self.leader or (best & 15 == 1 != card & 15) or (card > best and card ^ best < 16):
+            self._best, self._winner = card, seat
+            if card & 15 != 1:
+                self._suit = card >> 4
+        seat = (seat + 1) % game.players
+        self.turn = seat
+        if seat == self.leader:
+            self._take_trick(hand)
+
+    def _take_trick(self, hand_left: int) -> None:
+        winner = self._winner
+        self.piles[winner] |= cards_to_set(self.plays[-self.game.players :])
+        self.trick_leaders += _SEAT_BYTES[self.leader]
+        self.leader = self.turn = winner
+        self._suit = NO_SUIT
+        if not hand_left:
+            self.phase = Phase.OVER
+
+
+_new = object.__new__
+_PASSING, _PLAYING = Phase.PASSING, Phase.PLAYING
+_SEATS = tuple((seat,) for seat in range(6))
+_SEAT_BYTES = tuple(bytes([seat]) for seat in range(6))

@@ -1,0 +1,1 @@
+"""Bots as players: one interface, whatever process or machine they run in."""

@@ -1,0 +1,79 @@
+"""What a tournament is played with: its settings, and one entry for each bot. Plain values; `arena.config` reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from arena.clock import TimeControl
+from arena.faults import FaultPolicy
+from arena.game import OptionValue
+
+
+class Format(StrEnum):
+    """What a table plays and what is placed: each deal by itself, or a whole game."""
+
+    DUPLICATE = "duplicate"
+    GAME = "game"
+
+
+class ScheduleKind(StrEnum):
+    """How line-ups are made: see `arena.schedule`."""
+
+    ROUND_ROBIN = "round-robin"
+    BALANCED = "balanced"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One bot of a tournament. Exactly one of command, address and python is set: it says how the bot is reached."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    """The program and its arguments, run in `directory`."""
+    address: str = ""
+    """Where a running bot serves: `host:port` or `unix:/path`."""
+    python: str = ""
+    """`module:Class` of a bot that plays in the arena's own process."""
+    directory: Path = field(default_factory=Path)
+    """The working directory of the command, absolute; also where its files are looked for."""
+    whole_directory: bool = False
+    """Whether the entry names its directory, so that all files in it belong to the bot."""
+    tcp: bool = False
+    """Whether a launched bot serves on a TCP port of the loopback interface instead of a unix socket."""
+
+    @property
+    def transport(self) -> str:
+        """The name of the factory in the entry point group `arena.players` that makes this bot's players."""
+        return "command" if self.command else "address" if self.address else "python"
+
+    @property
+    def launched(self) -> bool:
+        """Whether the arena starts the bot's processes itself, and so can keep its instances apart."""
+        return self.transport == "command"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that decides what a tournament plays, the bots apart."""
+
+    game: str = "hearts-classic"
+    players: int = 4
+    partners: bool = False
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    format: Format = Format.DUPLICATE
+    schedule: ScheduleKind = ScheduleKind.ROUND_ROBIN
+    boards: int | None = None
+    """How many boards each bot plays at least; None for the default of `arena.schedule`."""
+    seed: str | None = None
+    """None: 32 random bytes are drawn."""
+    time: TimeControl = field(default_factory=TimeControl)
+    faults: FaultPolicy = field(default_factory=FaultPolicy)
+    fill: bool = False
+    """Whether empty seats are filled with copies of bots."""
+    independent: bool = False
+    """Whether every table has deals of its own."""
+    trust_bots: bool = False
+    """Whether one instance of a launched bot may play all rotations of a deal."""

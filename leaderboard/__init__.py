@@ -1,0 +1,1 @@
+"""Leaderboards: live Elo, final ratings, standings, and how they are shown."""
