@@ -1,7 +1,8 @@
-"""What the arena and a player say to each other: decisions and choices, results, and the bot's description of itself.
+"""What the arena and a player say to each other: decisions and choices, results, and a bot's description of itself.
 
-A `Decision` is one question to one player, with everything an author wants at hand to answer it. It is the `view` that bots get, in the arena's process and in their own alike: the observation, what the table adds to it
-(totals, time, a random number), and conclusions that can be drawn from both.
+A `Decision` is one question to one player, with everything an author wants at hand to answer it. It is the `view` that bots
+get, in the arena's process and in their own alike: the observation, what the table adds to it (totals, time, a random
+number), and conclusions that can be drawn from both.
 """
 
 from __future__ import annotations

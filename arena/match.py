@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arena.game import Game
+from arena.record import DealRecord
+from arena.results import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,19 @@ class Match:
         """
         count = len(game.sides)
         return tuple(tuple((game.side_of[seat] + r) % count for seat in range(game.players)) for r in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """A match as it was played: what the store keeps of it, in one transaction."""
+
+    match: Match
+    attempt: int
+    """How often the match was void before, through faults of the arena itself."""
+    tables: tuple[tuple[DealRecord, ...], ...]
+    """The records of each table's deals, in order."""
+    results: tuple[Result, ...]
+    decisions: int
+    """How many decisions were asked, over all tables."""
+    seconds: float
+    """How long the match took."""
