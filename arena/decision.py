@@ -8,15 +8,16 @@ number), and conclusions that can be drawn from both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 
-from arena.cards import SUIT_SETS, Card, Suit, cards_to_set
+from arena.cards import SUIT_SETS, Card, Suit, cards_to_set, set_to_cards
 from arena.game import Game, Observation, PassDirection, Phase
 
 
-@dataclass(slots=True)
+@dataclass
 class Decision:
-    """One question to one player. Never changed once made."""
+    """One question to one player. Never changed once made; what takes work to conclude is concluded once, when asked for."""
 
     observation: Observation
     table_id: str
@@ -37,15 +38,32 @@ class Decision:
     random: int
     """64 random bits from the arena's own stream."""
 
+    # --- What the seat may know of the deal: see `Observation` ---
+
     @property
     def game(self) -> Game:
         """The game with its options."""
         return self.observation.game
 
     @property
+    def players(self) -> int:
+        """How many seats there are."""
+        return self.observation.game.players
+
+    @property
     def seat(self) -> int:
-        """This player's seat."""
+        """This player's seat; seats are numbered clockwise from 0."""
         return self.observation.seat
+
+    @property
+    def deal_number(self) -> int:
+        """The deal's number at this table, from 1."""
+        return self.observation.number
+
+    @property
+    def dealer(self) -> int:
+        """The dealer's seat."""
+        return self.observation.dealer
 
     @property
     def phase(self) -> Phase:
@@ -68,19 +86,41 @@ class Decision:
         return self.observation.legal
 
     @property
-    def trick(self) -> tuple[Card, ...]:
-        """The cards of the current trick, from the leader on."""
-        return self.observation.trick
-
-    @property
     def direction(self) -> PassDirection:
         """Where passed cards go in this deal."""
         return self.observation.direction
 
     @property
+    def receiver(self) -> int:
+        """The seat that gets the cards that this player passes: itself where nothing is passed."""
+        return self.direction.receiver(self.seat, self.players)
+
+    @property
+    def passed(self) -> tuple[Card, ...]:
+        """The cards that this player has passed in this deal, by number."""
+        return self.observation.passed
+
+    @property
+    def received(self) -> tuple[Card, ...]:
+        """The cards that this player has received in this deal, by number."""
+        return self.observation.received
+
+    @property
+    def hearts_broken(self) -> bool:
+        """Whether a heart has been played in this deal, in games that have the rule."""
+        return self.observation.hearts_broken
+
+    @property
     def points(self) -> tuple[int, ...]:
-        """Each seat's penalty points in the tricks taken so far."""
+        """Each seat's penalty points in the tricks taken so far, a moon not considered."""
         return self.observation.points
+
+    # --- The current trick ---
+
+    @property
+    def trick(self) -> tuple[Card, ...]:
+        """The cards of the current trick, from the leader on."""
+        return self.observation.trick
 
     @property
     def leading(self) -> bool:
@@ -90,14 +130,24 @@ class Decision:
     @property
     def last(self) -> bool:
         """Whether this player plays the last card of a trick."""
-        return len(self.trick) == self.game.players - 1
+        return len(self.trick) == self.players - 1
 
     @property
+    def followers(self) -> tuple[int, ...]:
+        """The seats that play to the current trick after this one, in order."""
+        if self.phase is not Phase.PLAYING:
+            return ()
+        return tuple((self.seat + i) % self.players for i in range(1, self.players - len(self.trick)))
+
+    @cached_property
     def led_suit(self) -> Suit | None:
         """The suit that sets the current trick; None when leading or while only magicians lie there."""
-        return next((card.suit for card in self.trick if not card.is_magician), None)
+        for card in self.trick:
+            if card & 15 != 1:
+                return Suit(card >> 4)
+        return None
 
-    @property
+    @cached_property
     def winning(self) -> tuple[int, Card] | None:
         """The seat and the card that take the current trick as it lies; None when leading."""
         best: tuple[int, Card] | None = None
@@ -107,8 +157,15 @@ class Decision:
                 or (best[1].is_magician and not card.is_magician)
                 or (best[1] < card and card ^ best[1] < 16)
             ):
-                best = ((self.observation.trick_leader + i) % self.game.players, card)
+                best = ((self.observation.trick_leader + i) % self.players, card)
         return best
+
+    @cached_property
+    def trick_points(self) -> int:
+        """What the cards of the current trick would cost as a pile of their own."""
+        return self.game.pile_points(cards_to_set(self.trick))
+
+    # --- Conclusions ---
 
     @property
     def partner(self) -> int | None:
@@ -116,30 +173,34 @@ class Decision:
         seats = self.game.sides[self.game.side_of[self.seat]]
         return next((seat for seat in seats if seat != self.seat), None)
 
-    @property
+    @cached_property
+    def tricks(self) -> tuple[tuple[int, tuple[Card, ...]], ...]:
+        """The complete tricks of this deal: who led, and the cards from the leader on."""
+        seen, players = self.observation, self.players
+        return tuple(
+            (leader, seen.trick_cards[i * players : (i + 1) * players]) for i, leader in enumerate(seen.trick_leaders)
+        )
+
+    @cached_property
     def plays(self) -> tuple[tuple[int, Card], ...]:
         """Every card played in this deal, the current trick included, with the seat that played it, in order."""
-        seen = self.observation
-        players = self.game.players
-        complete = tuple(
-            ((seen.trick_leaders[i // players] + i % players) % players, card)
-            for i, card in enumerate(seen.trick_cards)
-        )
-        return complete + tuple(((seen.trick_leader + i) % players, card) for i, card in enumerate(seen.trick))
+        players = self.players
+        tricks = (*self.tricks, (self.observation.trick_leader, self.trick))
+        return tuple(((leader + i) % players, card) for leader, cards in tricks for i, card in enumerate(cards))
 
-    @property
+    @cached_property
     def outstanding(self) -> tuple[Card, ...]:
         """The cards that other players hold: neither in this hand nor played yet, by number."""
         seen = cards_to_set(self.hand) | cards_to_set(self.observation.trick_cards) | cards_to_set(self.trick)
-        return tuple(card for card in self.game.deck if not seen >> card & 1)
+        return set_to_cards(cards_to_set(self.game.deck) & ~seen)
 
-    @property
+    @cached_property
     def voids(self) -> tuple[frozenset[Suit], ...]:
         """The suits that each seat is known to be void in, because it did not follow: by seat.
 
         A magician says nothing of its player's suits.
         """
-        players = self.game.players
+        players = self.players
         voids: list[set[Suit]] = [set() for _ in range(players)]
         led: Suit | None = None
         for i, (seat, card) in enumerate(self.plays):
@@ -152,7 +213,7 @@ class Decision:
                 voids[seat].add(led)
         return tuple(map(frozenset, voids))
 
-    @property
+    @cached_property
     def rng(self) -> Random:
         """A random number generator seeded with the arena's number: draw from it, and the choice can be repeated."""
         return Random(self.random)  # noqa: S311 - not for secrets
