@@ -24,8 +24,36 @@ from arena.errors import BadGame, IllegalChoice
 OptionValue = bool | int | str | None
 """The value of a game's option; None where an option may be unset, as `deals`."""
 
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing about a game's rules that may be chosen before play."""
+
+    name: str
+    default: OptionValue
+    meaning: str
+    choices: tuple[OptionValue, ...] = ()
+    """Single values that it may have."""
+    numbers: range = range(0)
+    """Whole numbers that it may have."""
+    only_if: tuple[str, OptionValue] | None = None
+    """Another option and the value it must have for this one to mean anything."""
+
+    def allows(self, value: OptionValue) -> bool:
+        """Whether it may have this value. True and 1 are different values here."""
+        if isinstance(value, int) and not isinstance(value, bool) and value in self.numbers:
+            return True
+        return any(value == choice and type(value) is type(choice) for choice in self.choices)
+
+
 NO_SUIT: Final = -1
 """In place of a suit: no card of a suit has been played to the trick."""
+
+CAP_BEYOND_TARGET: Final = 50
+"""A game ends at the latest so many deals after a total was first at the target (S-09)."""
+
+CAP_OF_DEALS: Final = 1000
+"""A game to a target whose totals can fall ends at the latest after so many deals."""
 
 
 class Phase(IntEnum):
@@ -105,11 +133,18 @@ class Game(ABC):
     players: int
     partners: bool
     options: Mapping[str, OptionValue]
+    """The value of each known option."""
+    known_options: tuple[Option, ...]
     deck: tuple[Card, ...]
     """Every card of the pack, by number."""
-
-    hand_size: int
-    """The cards each seat is dealt."""
+    pass_cycle: tuple[PassDirection, ...]
+    """The directions of deals 1, 2, ...; the cycle repeats."""
+    cards_passed: int
+    """How many cards each seat passes in a deal with passing."""
+    breaking: int
+    """The set of cards that break hearts when played; empty where the game has no such rule."""
+    totals_can_fall: bool
+    """Whether a deal may cost a side less than nothing, so that a game to a target has no bound of its own."""
 
     def __hash__(self) -> int:
         return hash((self.name, self.players, self.partners, tuple(sorted(self.options.items(), key=str))))
@@ -125,20 +160,10 @@ class Game(ABC):
         """The side of each seat, by seat."""
         return tuple(seat % len(self.sides) for seat in range(self.players))
 
-    @property
-    @abstractmethod
-    def pass_cycle(self) -> tuple[PassDirection, ...]:
-        """The directions of deals 1, 2, ...; the cycle repeats."""
-
-    @property
-    @abstractmethod
-    def cards_passed(self) -> int:
-        """How many cards each seat passes in a deal with passing."""
-
-    @property
-    @abstractmethod
-    def breaking(self) -> int:
-        """The set of cards that break hearts when played; empty where the game has no such rule."""
+    @cached_property
+    def hand_size(self) -> int:
+        """The cards each seat is dealt: all of them, equally."""
+        return len(self.deck) // self.players
 
     @property
     @abstractmethod
@@ -199,15 +224,33 @@ class Game(ABC):
         deals = self.options["deals"]
         return None if deals is None else int(deals)
 
-    @abstractmethod
     def finished(
         self, totals: Sequence[int], scores: Sequence[int], number: int, *, reached: int | None = None
     ) -> Outcome:
         """Say whether the game is over after deal `number`, given per side the totals after it and its own points.
 
         `reached` is the number of the first deal after which a total was at the target, where that is known: it lets
-        the cap end a game that goes on 50 deals beyond.
+        the cap end a game that goes on 50 deals beyond (S-09).
         """
+        if self.deals is not None:
+            over, reason = number >= self.deals, "fixed_deals" if number >= self.deals else "deals_left"
+        else:
+            reason = "target_not_reached" if max(totals) < (self.target or 0) else self.why_not_over(totals, scores)
+            over = not reason
+            if not over and self._capped(number, reached):
+                over, reason = True, "cap"
+        lowest = min(totals)
+        winners = tuple(side for side, total in enumerate(totals) if total == lowest) if over else ()
+        return Outcome(over, winners, reason or "target_reached")
+
+    def why_not_over(self, totals: Sequence[int], scores: Sequence[int]) -> str:
+        """Return the reason to play on although a total is at the target; empty if there is none, as in most games."""
+        del totals, scores
+        return ""
+
+    def _capped(self, number: int, reached: int | None) -> bool:
+        beyond = reached is not None and number - reached >= CAP_BEYOND_TARGET
+        return beyond or (self.totals_can_fall and number >= CAP_OF_DEALS)
 
     def start(self, hands: Sequence[Sequence[Card]], number: int = 1) -> Deal:
         """Start a deal with these hands, one a seat; the dealer follows from the number.
@@ -230,9 +273,6 @@ class Game(ABC):
         """Start a deal with random hands: the same seed always gives the same."""
         key = seed if isinstance(seed, bytes) else str(seed).encode()
         return self.start(Stream(key, "random deal", number).deal(self.deck, self.players), number)
-
-
-_SEATS = tuple((seat,) for seat in range(6))
 
 
 class Deal:
