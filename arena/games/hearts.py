@@ -177,8 +177,8 @@ HeartsKind = TypeVar("HeartsKind", bound=Hearts)
 def _make(
     kind: type[HeartsKind],
     name: str,
-    *,
     known: tuple[Option, ...],
+    *,
     players: int,
     partners: bool,
     given: Mapping[str, OptionValue],
