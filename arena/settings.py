@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, Self
 
 from arena.clock import TimeControl
+from arena.dealing import Seed
 from arena.faults import FaultPolicy
 from arena.game import OptionValue
 
@@ -54,6 +57,15 @@ class Entry:
         """Whether the arena starts the bot's processes itself, and so can keep its instances apart."""
         return self.transport == "command"
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as values that JSON has; `from_json` makes the same entry of them."""
+        return {**asdict(self), "command": list(self.command), "directory": str(self.directory)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Make an entry of what `to_json` returned."""
+        return cls(**{**values, "command": tuple(values["command"]), "directory": Path(values["directory"])})
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -64,7 +76,8 @@ class Settings:
     partners: bool = False
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     format: Format = Format.DUPLICATE
-    schedule: ScheduleKind = ScheduleKind.ROUND_ROBIN
+    schedule: ScheduleKind | None = None
+    """None: `arena.schedule` decides by the number of line-ups."""
     boards: int | None = None
     """How many boards each bot plays at least; None for the default of `arena.schedule`."""
     seed: str | None = None
@@ -77,3 +90,45 @@ class Settings:
     """Whether every table has deals of its own."""
     trust_bots: bool = False
     """Whether one instance of a launched bot may play all rotations of a deal."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as values that JSON has; `from_json` makes the same settings of them."""
+        return {
+            **{name: getattr(self, name) for name in self.__slots__},
+            "options": dict(self.options),
+            "time": asdict(self.time),
+            "faults": asdict(self.faults),
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Make settings of what `to_json` returned."""
+        schedule = values["schedule"]
+        return cls(
+            **{
+                **values,
+                "format": Format(values["format"]),
+                "schedule": None if schedule is None else ScheduleKind(schedule),
+                "time": TimeControl(**values["time"]),
+                "faults": FaultPolicy(**values["faults"]),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """A tournament as the store knows it, its matches apart."""
+
+    id: str
+    """The first 12 digits of the fingerprint; followed by -2, -3, ... where the same is played afresh."""
+    fingerprint: str
+    """What `arena.identity` makes of the settings, the entries and the bots' files."""
+    settings: Settings
+    entries: tuple[Entry, ...]
+    seed: Seed
+    created: datetime
+    """In UTC."""
+    finished: datetime | None = None
+    """When the last match was done; None while there is something left to play."""
+    versions: Mapping[str, str | None] = field(default_factory=dict)
+    """The version of each bot: a hash of its files, None where the arena has none."""
