@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.duration_pb2 import Duration
@@ -24,7 +24,7 @@ from arena.games import find_game
 from arena.games.options import format_option
 from arena.record import DealRecord, Note
 from arena.text import clean_line, clip_bytes
-from arena.v1 import bot_pb2, record_pb2
+from arena.v1 import bot_pb2, card_pb2, record_pb2
 
 MAX_NOTE_BYTES = 256
 """How much of a bot's remark is kept."""
@@ -65,6 +65,11 @@ def _seconds(duration: Duration) -> float:
 def _cards(numbers: Iterable[int]) -> tuple[Card, ...]:
     """Return the cards of these numbers, leaving out what is no card (a later version's, perhaps)."""
     return tuple([card for number in numbers if 0 < number < 64 and (card := CARD_OF_NUMBER[number]) is not None])
+
+
+def _card_enums(cards: Iterable[Card]) -> Iterable[card_pb2.Card.ValueType]:
+    """Return cards as the generated types want them: they are the enum's numbers already."""
+    return cast("Iterable[card_pb2.Card.ValueType]", cards)
 
 
 def _game_message(game: Game, placed_by_game: bool) -> bot_pb2.Game:
@@ -243,7 +248,7 @@ def encode_response(request_id: int, choices: Sequence[Choice]) -> bytes:
     """Return a DecideResponse."""
     return bot_pb2.DecideResponse(
         request_id=request_id,
-        choices=[bot_pb2.Choice(cards=choice.cards, note=choice.note) for choice in choices],
+        choices=[bot_pb2.Choice(cards=_card_enums(choice.cards), note=choice.note) for choice in choices],
     ).SerializeToString()
 
 
@@ -286,7 +291,7 @@ def encode_results(results: Sequence[DealResult]) -> bytes:
                 scores=result.scores,
                 totals=result.totals,
                 trick_leaders=result.trick_leaders,
-                trick_cards=result.trick_cards,
+                trick_cards=_card_enums(result.trick_cards),
                 table_over=result.table_over,
             )
             for result in results
@@ -321,9 +326,9 @@ def encode_record(record: DealRecord) -> bytes:
         game=_game_message(record.game, record.placed_by_game),
         number=record.number,
         bots=record.bots,
-        hands=[card for hand in record.hands for card in hand],
-        passes=[card for cards in record.passes for card in cards],
-        plays=record.plays,
+        hands=_card_enums(card for hand in record.hands for card in hand),
+        passes=_card_enums(card for cards in record.passes for card in cards),
+        plays=_card_enums(record.plays),
         scores=record.scores,
         totals=record.totals,
         faults=[_fault_message(fault) for fault in record.faults],
