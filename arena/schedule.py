@@ -1,0 +1,336 @@
+"""Who meets whom: the matches of a tournament as data, written before play.
+
+A line-up is one bot a side, and its circle is the order in which it goes round the table. Where all line-ups are at most 500
+each plays equally often (round-robin); beyond that the bots that have met least are brought together, match by match
+(balanced). A line-up goes through the circles in turn, and the circle it starts with is chosen so that each bot sits at every
+distance behind each other bot about equally often: one fixed circle would leave a bias that no number of deals removes.
+
+The order of the matches is such that at any moment all bots have played and met about equally often. The same settings, bots
+and seed always give the same schedule, in whatever order the bots are named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice, permutations
+from math import ceil, comb, gcd
+from typing import Final
+
+from arena.dealing import Stream
+from arena.errors import BadInput
+from arena.game import Game
+from arena.match import Match
+from arena.settings import Format, ScheduleKind, Settings
+
+LineUp = tuple[int, ...]
+"""Bots by index, one a side."""
+
+ROUND_ROBIN_LIMIT: Final = 500
+"""The most line-ups that meet each other in full where the settings leave it open."""
+
+MATCH_LIMIT: Final = 1_000_000
+"""The longest schedule that is written down."""
+
+DEFAULT_BOARDS: Final = 120
+"""How many boards each bot plays at least where the settings say nothing, in format `duplicate`."""
+
+DEFAULT_GAMES: Final = 24
+"""The same in format `game`, where a match is one board and takes much longer."""
+
+_WINDOW: Final = 32  # from so many line-ups the next one is picked
+_EXCHANGES: Final = 10_000  # so often a match gets another circle, at most, to even out neighbours
+
+_SIX: Final = (
+    "12345 13254 14532 15423 21435 23541 24153 25314 31524 32451 "
+    "34215 35142 41352 42513 43125 45231 51243 52134 53412 54321"
+)
+
+
+def circles(sides: int) -> tuple[tuple[int, ...], ...]:
+    """Return the cyclic orders that a line-up of so many sides goes through.
+
+    Over all of them each bot sits equally often at each distance behind each other one. Up to four sides these are all
+    cyclic orders; for five the multiples 1 to 4 modulo 5; for six the twenty in which any three bots sit in each relative
+    position exactly once. Raises BadInput for other numbers of sides.
+    """
+    if 2 <= sides <= 4:
+        return tuple((0, *others) for others in permutations(range(1, sides)))
+    if sides == 5:
+        return tuple(tuple(step * place % 5 for place in range(5)) for step in range(1, 5))
+    if sides == 6:
+        return tuple((0, *map(int, others)) for others in _SIX.split())
+    raise BadInput(f"there are schedules for 2 to 6 sides, not for {sides}")
+
+
+def make_schedule(settings: Settings, game: Game, bots: Sequence[str], key: bytes) -> tuple[Match, ...]:
+    """Return the matches of a tournament in the order of play.
+
+    Each bot plays at least `settings.boards` boards, and as many more as it takes for all to meet equally often and at
+    every distance. Raises BadInput where there are too few bots, or the schedule would be too long.
+    """
+    sides = len(game.sides)
+    _check_bots(settings, game, len(bots))
+    stream = Stream(key, "schedule")
+    deals = len(game.pass_cycle) if settings.format is Format.DUPLICATE else 0
+    wanted = ceil(_boards(settings, sides, deals) / (deals or 1))
+    if _round_robin(settings, len(bots), sides, wanted):
+        line_ups = _all_meet(len(bots), sides, wanted, stream)
+    else:
+        line_ups = _least_met(len(bots), sides, wanted, stream)
+    names = sorted(bots)
+    return tuple(
+        Match(number, tuple(names[line_up[place]] for place in circle), deals)
+        for number, (line_up, circle) in enumerate(_with_circles(line_ups, len(bots), stream), 1)
+    )
+
+
+def _check_bots(settings: Settings, game: Game, count: int) -> None:
+    """Raise BadInput where there are too few bots to seat."""
+    sides = len(game.sides)
+    if count < 2:
+        raise BadInput(f"a tournament needs at least two bots, and there {'is one' if count else 'is none'}: add more")
+    if count < sides and not settings.fill:
+        table = f"{game.name} with {game.players} players{' in partnerships' if game.partners else ''}"
+        raise BadInput(
+            f"{table} needs {sides} bots, and there are {count}: add {sides - count}, fill the empty seats with copies "
+            "(--fill), or choose another number of players (--players; `arena games` lists what each game allows)"
+        )
+
+
+def _boards(settings: Settings, sides: int, deals: int) -> int:
+    """Return how many boards each bot is to play at least."""
+    if settings.boards is not None:
+        if settings.boards < 1:
+            raise BadInput(f"boards must be at least 1, not {settings.boards}")
+        return settings.boards
+    step = len(circles(sides)) * (deals or 1)
+    return ceil((DEFAULT_BOARDS if deals else DEFAULT_GAMES) / step) * step
+
+
+def _round_robin(settings: Settings, count: int, sides: int, wanted: int) -> bool:
+    """Decide whether all line-ups meet: by the settings; else if they are few, and not more than the boards asked for."""
+    if count <= sides or settings.schedule is ScheduleKind.ROUND_ROBIN:
+        return True
+    if settings.schedule is not None or comb(count, sides) > ROUND_ROBIN_LIMIT:
+        return False
+    return settings.boards is None or comb(count - 1, sides - 1) <= wanted
+
+
+# --- Line-ups ---
+
+
+def _all_meet(count: int, sides: int, wanted: int, stream: Stream) -> list[LineUp]:
+    """Return all line-ups, each as often as it takes for every bot to play `wanted` matches and for circles to be even."""
+    step = len(circles(sides))
+    if count < sides:
+        copies, extra = divmod(sides, count)
+        line_ups = comb(count, extra)
+        of_a_bot = line_ups
+    else:
+        copies, extra = 0, sides
+        line_ups = comb(count, sides)
+        of_a_bot = comb(count - 1, sides - 1)
+        if count > sides:  # each pair meets this often, which must be divisible by the number of distances
+            step = (sides - 1) // gcd(sides - 1, comb(count - 2, sides - 2))
+    times = ceil(wanted / of_a_bot / step) * step
+    _check_length(times * line_ups)
+    each = [tuple(sorted((*range(count),) * copies + chosen)) for chosen in combinations(range(count), extra)]
+    return [line_up for _ in range(times) for line_up in _spread(stream.shuffle(each), count)]
+
+
+def _spread(line_ups: Sequence[LineUp], count: int) -> Iterator[LineUp]:
+    """Reorder line-ups so that at any moment the bots have played and met about equally often."""
+    met = [[0] * count for _ in range(count)]
+    upcoming = iter(line_ups)
+    window = list(islice(upcoming, _WINDOW))
+    while window:
+        line_up = min(window, key=lambda bots: sum(met[bot][other] for bot in bots for other in bots))
+        window.remove(line_up)
+        window.extend(islice(upcoming, 1))
+        _meet(met, line_up)
+        yield line_up
+
+
+def _least_met(count: int, sides: int, wanted: int, stream: Stream) -> list[LineUp]:
+    """Return line-ups in which every bot plays equally often, at least `wanted` times, each time those that met least."""
+    step = sides // gcd(sides, count)
+    matches = ceil(wanted / step) * step * count // sides
+    _check_length(matches)
+    met = [[0] * count for _ in range(count)]
+    line_ups = []
+    for _ in range(matches):
+        bots = stream.shuffle(range(count))
+        chosen: list[int] = []
+        for _ in range(sides):
+            left = (bot for bot in bots if bot not in chosen)
+            chosen.append(min(left, key=lambda bot: (met[bot][bot], sum(met[bot][other] for other in chosen))))
+        _meet(met, chosen)
+        line_ups.append(tuple(sorted(chosen)))
+    return line_ups
+
+
+def _meet(met: list[list[int]], line_up: Sequence[int]) -> None:
+    """Count that these bots meet; with itself each bot meets whenever it plays."""
+    for bot in line_up:
+        for other in line_up:
+            met[bot][other] += 1
+
+
+def _check_length(matches: int) -> None:
+    if matches > MATCH_LIMIT:
+        raise BadInput(
+            f"that schedule would have {matches:,} matches, and {MATCH_LIMIT:,} are the most: "
+            "ask for fewer boards (--boards), or for a balanced schedule (--schedule balanced)"
+        )
+
+
+# --- Circles ---
+
+
+class _Neighbours:
+    """How often each bot has sat at each distance behind each other one, as far as half-way round the table.
+
+    The other half follows: who sits d places behind me has me sides - d places behind.
+    """
+
+    def __init__(self, bots: int, table: Sequence[tuple[int, ...]]) -> None:
+        self.circles = table
+        self._bots = bots
+        self._sides = len(table[0])
+        self._half = range(1, self._sides // 2 + 1)
+        self._times = [0] * (bots * bots * self._sides)
+        self._pairs = [
+            [(circle[p], circle[(p + d) % self._sides], d) for d in self._half for p in range(self._sides)]
+            for circle in table
+        ]
+
+    def _cells(self, line_up: LineUp, circle: int) -> Iterator[int]:
+        for place, other, distance in self._pairs[circle]:
+            if (bot := line_up[place]) != (behind := line_up[other]):
+                yield (bot * self._bots + behind) * self._sides + distance
+
+    def count(self, line_up: LineUp, circle: int, times: int) -> None:
+        """Add to the counts what a match with this circle adds; take it away with `times` = -1."""
+        for cell in self._cells(line_up, circle):
+            self._times[cell] += times
+
+    def evenest(self, line_up: LineUp, taken: Collection[int], stream: Stream) -> int:
+        """Return the circle, of those not taken, that brings together who sat so least often; any of them if many do."""
+        times = self._times
+        costs = {
+            circle: sum(times[cell] for cell in self._cells(line_up, circle))
+            for circle in range(len(self.circles))
+            if circle not in taken
+        }
+        least = min(costs.values())
+        best = [circle for circle, cost in costs.items() if cost == least]
+        return best[stream.below(len(best))]
+
+    @property
+    def even(self) -> bool:
+        """Whether every bot has sat equally often at each distance behind each other one."""
+        return all(
+            len({self._times[(bot * self._bots + other) * self._sides + distance] for distance in self._half}) == 1
+            and self._times[(bot * self._bots + other) * self._sides + 1]
+            == self._times[(other * self._bots + bot) * self._sides + 1]
+            for bot, other in permutations(range(self._bots), 2)
+        )
+
+
+def _with_circles(line_ups: Sequence[LineUp], bots: int, stream: Stream) -> Iterator[tuple[LineUp, tuple[int, ...]]]:
+    """Give each match a circle: a line-up uses all before it repeats one, each time the one that evens out best."""
+    neighbours = _Neighbours(bots, circles(len(line_ups[0])))
+    rests: dict[LineUp, list[int]] = {}  # the matches of each line-up since it last went through all circles
+    chosen: list[int] = []
+    for match, line_up in enumerate(line_ups):
+        rest = rests.setdefault(line_up, [])
+        if len(rest) == len(neighbours.circles):
+            rest.clear()
+        chosen.append(neighbours.evenest(line_up, [chosen[other] for other in rest], stream))
+        neighbours.count(line_up, chosen[match], 1)
+        rest.append(match)
+    _exchange(
+        neighbours, [rest for rest in rests.values() if len(rest) < len(neighbours.circles)], line_ups, chosen, stream
+    )
+    return ((line_up, neighbours.circles[circle]) for line_up, circle in zip(line_ups, chosen, strict=True))
+
+
+def _exchange(
+    neighbours: _Neighbours, rests: list[list[int]], line_ups: Sequence[LineUp], chosen: list[int], stream: Stream
+) -> None:
+    """Choose again, with all matches in view, the circles of line-ups that don't go through all of them."""
+    matches = sum(map(len, rests))
+    for _ in range(_EXCHANGES // matches if matches else 0):
+        if neighbours.even:
+            return
+        for rest in rests:
+            for match in rest:
+                neighbours.count(line_ups[match], chosen[match], -1)
+                taken = [chosen[other] for other in rest if other != match]
+                chosen[match] = neighbours.evenest(line_ups[match], taken, stream)
+                neighbours.count(line_ups[match], chosen[match], 1)
+
+
+# --- How even a schedule is ---
+
+Range = tuple[int, int]
+"""The least and the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """How unevenly a schedule treats its bots: where least and most are the same, it doesn't."""
+
+    bots: int
+    matches: int
+    boards: Range
+    """Boards of a bot."""
+    meetings: Range
+    """How often a pair of bots meets at a table of its own match, copies counted."""
+    seats: Range
+    """How often a bot takes one seat."""
+    neighbours: Range
+    """How often a bot sits at one distance behind one other bot."""
+
+    def __str__(self) -> str:
+        """Say it in one line, such as "4 bots, 30 matches: 120 boards a bot, ..."."""
+        boards, meetings, seats, neighbours = (
+            str(least) if least == most else f"{least} to {most}"
+            for least, most in (self.boards, self.meetings, self.seats, self.neighbours)
+        )
+        return (
+            f"{self.bots} bots, {self.matches} matches: {boards} boards a bot; each pair meets {meetings} times, "
+            f"each bot takes each seat {seats} times and sits at each distance behind each other {neighbours} times"
+        )
+
+
+def imbalance(matches: Sequence[Match], game: Game) -> Imbalance:
+    """Measure how evenly bots play, meet, take seats and sit behind each other in a schedule, or in a part of one."""
+    boards: Counter[str] = Counter()
+    seats: Counter[tuple[str, int]] = Counter()
+    behind: Counter[tuple[str, str, int]] = Counter()
+    for match in matches:
+        line_up, sides = match.line_up, len(match.line_up)
+        boards.update(dict.fromkeys(line_up, match.deals or 1))
+        for seating in match.seatings(game):
+            seats.update((line_up[place], seat) for seat, place in enumerate(seating))
+        for place, bot in enumerate(line_up):
+            for distance in range(1, sides):
+                behind[bot, line_up[(place + distance) % sides], distance] += 1
+    sides = len(game.sides)
+    pairs = list(permutations(boards, 2))
+    return Imbalance(
+        bots=len(boards),
+        matches=len(matches),
+        boards=_range(boards.values()),
+        meetings=_range(sum(behind[(*pair, distance)] for distance in range(1, sides)) for pair in pairs),
+        seats=_range(seats[bot, seat] for bot in boards for seat in range(game.players)),
+        neighbours=_range(behind[(*pair, distance)] for pair in pairs for distance in range(1, sides)),
+    )
+
+
+def _range(counts: Iterable[int]) -> Range:
+    values = list(counts)
+    return (min(values, default=0), max(values, default=0))
