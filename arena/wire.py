@@ -8,6 +8,7 @@ decoded through the twin, since other encoders may split a packed list or not pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -18,13 +19,14 @@ from google.protobuf.message import DecodeError, Message
 from arena.cards import CARD_OF_NUMBER, Card
 from arena.decision import Choice, DealResult, Decision, Description
 from arena.errors import BadInput, Malformed
+from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Evidence, Fault, FaultKind
 from arena.game import Game, Observation, PassDirection, Phase
 from arena.games import find_game
 from arena.games.options import format_option
 from arena.record import DealRecord, Note
 from arena.text import clean_line, clip_bytes
-from arena.v1 import bot_pb2, card_pb2, record_pb2
+from arena.v1 import arena_pb2, bot_pb2, card_pb2, record_pb2
 
 MAX_NOTE_BYTES = 256
 """How much of a bot's remark is kept."""
@@ -394,3 +396,63 @@ def _fault(message: record_pb2.Fault) -> Fault:
         stderr=message.stderr,
     )
     return Fault(message.seat, message.decision, evidence, message.retired)
+
+
+# --- Events ---
+
+
+def encode_event(number: int, when: datetime, tournament: str, event: Event) -> arena_pb2.TournamentEvent:
+    """Return an event as a message, with its number and time."""
+    message = arena_pb2.TournamentEvent(number=number, tournament=tournament)
+    message.time.FromDatetime(when)
+    match event:
+        case Started():
+            message.started.CopyFrom(
+                arena_pb2.TournamentStarted(
+                    matches=event.matches,
+                    already_played=event.already_played,
+                    boards=event.boards,
+                    seed_commitment=event.seed_commitment,
+                )
+            )
+        case MatchPlayed():
+            message.match_finished.CopyFrom(
+                arena_pb2.MatchFinished(
+                    match=event.match,
+                    played=event.played,
+                    matches=event.matches,
+                    deals=event.deals,
+                    decisions=event.decisions,
+                    faults=event.faults,
+                )
+            )
+        case Notice():
+            message.notice.text = event.text
+        case Finished():
+            message.finished.seed = event.seed
+    return message
+
+
+def decode_event(message: arena_pb2.TournamentEvent) -> Event | None:
+    """Read an event; None for a kind that this version does not know."""
+    match message.WhichOneof("what"):
+        case "started":
+            started = message.started
+            return Started(
+                message.tournament,
+                started.matches,
+                started.already_played,
+                started.boards,
+                started.seed_commitment,
+            )
+        case "match_finished":
+            played = message.match_finished
+            return MatchPlayed(
+                played.match, played.played, played.matches, played.deals, played.decisions, tuple(played.faults)
+            )
+        case "notice":
+            return Notice(message.notice.text)
+        case "finished":
+            return Finished(message.tournament, message.finished.seed)
+        case _:
+            return None
