@@ -130,12 +130,13 @@ class _LaneCards(dict[int, tuple[Card, ...]]):
     """The cards of each mask that lies within one suit's sixteen bits, made when first asked for."""
 
     def __missing__(self, mask: int) -> tuple[Card, ...]:
-        cards = tuple(card for card in ALL_CARDS if mask >> card & 1)
-        self[mask] = cards
+        lowest = mask & -mask
+        cards = self[mask] = (_BY_NUMBER[lowest.bit_length() - 1], *self[mask ^ lowest])
         return cards
 
 
-_lane_cards = _LaneCards()
+LANES = _LaneCards({0: ()})
+"""The cards of the sets that lie within one suit's sixteen bits: `LANES.get(mask)` where speed counts."""
 
 
 def set_to_cards(mask: int) -> tuple[Card, ...]:
@@ -143,11 +144,11 @@ def set_to_cards(mask: int) -> tuple[Card, ...]:
 
     Nearly every set that play asks for lies in one suit or is looked up suit by suit in a table that fills as it is used.
     """
-    return (
-        _lane_cards[mask & 0xFFFF]
-        + _lane_cards[mask & 0xFFFF_0000]
-        + _lane_cards[mask & 0xFFFF_0000_0000]
-        + _lane_cards[mask & 0xFFFF_0000_0000_0000]
+    return LANES.get(mask) or (
+        LANES[mask & 0xFFFF]
+        + LANES[mask & 0xFFFF_0000]
+        + LANES[mask & 0xFFFF_0000_0000]
+        + LANES[mask & 0xFFFF_0000_0000_0000]
     )
 
 

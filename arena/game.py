@@ -17,9 +17,10 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Final
 
-from arena.cards import Card, cards_to_set, set_to_cards
+from arena.cards import LANES, Card, cards_to_set, format_cards, set_to_cards
 from arena.dealing import Stream
 from arena.errors import BadGame, IllegalChoice
+from arena.trick import FOLLOWING, NO_SUIT, suit_of_trick
 
 OptionValue = bool | int | str | None
 """The value of a game's option; None where an option may be unset, as `deals`."""
@@ -46,8 +47,8 @@ class Option:
         return any(value == choice and type(value) is type(choice) for choice in self.choices)
 
 
-NO_SUIT: Final = -1
-"""In place of a suit: no card of a suit has been played to the trick."""
+NOBODY: Final = -1
+"""In place of a seat: nobody's turn to play."""
 
 CAP_BEYOND_TARGET: Final = 50
 """A game ends at the latest so many deals after a total was first at the target (S-09)."""
@@ -74,13 +75,11 @@ class PassDirection(IntEnum):
 
     def receiver(self, seat: int, players: int) -> int:
         """Return the seat that gets what `seat` passes: itself where nothing is passed."""
-        step = {
-            PassDirection.LEFT: 1,
-            PassDirection.RIGHT: -1,
-            PassDirection.ACROSS: players // 2,
-            PassDirection.NONE: 0,
-        }
-        return (seat + step[self]) % players
+        step = players // 2 if self is PassDirection.ACROSS else _STEPS[self]
+        return (seat + step) % players
+
+
+_STEPS = {PassDirection.LEFT: 1, PassDirection.RIGHT: -1, PassDirection.NONE: 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +149,10 @@ class Game(ABC):
         return hash((self.name, self.players, self.partners, tuple(sorted(self.options.items(), key=str))))
 
     @cached_property
+    def _deck_set(self) -> int:
+        return cards_to_set(self.deck)
+
+    @cached_property
     def sides(self) -> tuple[tuple[int, ...], ...]:
         """The seats of each side: one, or a partnership's two, who sit opposite (P-02)."""
         count = self.players // 2 if self.partners else self.players
@@ -202,8 +205,7 @@ class Game(ABC):
         self, hand: Sequence[Card], trick: Sequence[Card], first_trick: bool = False, broken: bool = False
     ) -> tuple[Card, ...]:
         """Return the cards of any hand that may be played to a trick so far (empty: to lead), by number."""
-        suit = next((card >> 4 for card in trick if card & 15 != 1), NO_SUIT)
-        return set_to_cards(self.legal_set(cards_to_set(hand), suit, bool(trick), first_trick, broken))
+        return set_to_cards(self.legal_set(cards_to_set(hand), suit_of_trick(trick), bool(trick), first_trick, broken))
 
     def score(self, piles: Sequence[Sequence[Card]]) -> tuple[int, ...]:
         """Return what any piles of cards cost, by seat."""
@@ -258,12 +260,14 @@ class Game(ABC):
         Raises BadGame unless there is one hand a seat, all of the same size, with distinct cards of the deck. Hands may
         be shorter than in the game, to study endings.
         """
-        sets = [cards_to_set(hand) for hand in hands]
+        sets = list(map(cards_to_set, hands))
         size = len(hands[0]) if hands else 0
-        cards = [card for hand in hands for card in hand]
+        dealt = 0
+        for hand in sets:
+            dealt |= hand
         if len(sets) != self.players or any(len(hand) != size for hand in hands):
             raise BadGame(f"{self.name} for {self.players} needs {self.players} hands of the same size")
-        if len(set(cards)) != len(cards) or cards_to_set(cards) & ~cards_to_set(self.deck):
+        if dealt.bit_count() != size * self.players or dealt & ~self._deck_set:
             raise BadGame(f"the hands must be distinct cards of the {len(self.deck)} of {self.name}")
         if number < 1:
             raise BadGame(f"deals are numbered from 1, not {number}")
@@ -283,13 +287,12 @@ class Deal:
     """
 
     __slots__ = (
-        "_best",
         "_chosen",
         "_legal",
         "_passed",
         "_received",
         "_suit",
-        "_winner",
+        "_trick_set",
         "game",
         "hands",
         "hearts_broken",
@@ -311,13 +314,15 @@ class Deal:
         """Every card played, in order."""
         self.trick_leaders = b""
         """The leaders of the complete tricks, one byte each."""
-        self.leader = self.turn = 0
+        self.leader = 0
+        """The seat that leads the current trick."""
+        self.turn = NOBODY
+        """The seat to play, NOBODY unless cards are being played."""
         self.hearts_broken = False
         self._chosen = self._passed = self._received = (0,) * game.players
-        self._legal = 0  # the set of legal cards of the seat to play, 0 until asked for
-        self._suit = NO_SUIT
-        self._best = 0  # the strongest card of the current trick
-        self._winner = 0  # and who played it
+        self._legal = 0  # what the seat to play may play
+        self._suit = NO_SUIT  # of the current trick
+        self._trick_set = 0  # the cards of the current trick
         self.phase = Phase.PASSING
         if game.pass_direction(number) is PassDirection.NONE or hands[0].bit_count() < game.cards_passed:
             self._begin_play()
@@ -340,8 +345,7 @@ class Deal:
         twin._received = self._received
         twin._legal = self._legal
         twin._suit = self._suit
-        twin._best = self._best
-        twin._winner = self._winner
+        twin._trick_set = self._trick_set
         return twin
 
     @property
@@ -365,8 +369,8 @@ class Deal:
 
     def legal(self, seat: int) -> tuple[Card, ...]:
         """Return the cards that this seat may choose now, by number: none if it owes nothing."""
-        if self.phase is _PLAYING:
-            return set_to_cards(self._legal or self._find_legal()) if seat == self.turn else ()
+        if seat == self.turn:
+            return LANES.get(self._legal) or set_to_cards(self._legal)
         return set_to_cards(self.hands[seat]) if seat in self.to_act else ()
 
     def choose(self, seat: int, cards: Sequence[Card]) -> None:
@@ -375,17 +379,27 @@ class Deal:
         Raises IllegalChoice, and changes nothing, where the seat owes nothing now, the number of cards is wrong, or a
         card is not among its legal ones.
         """
-        if self.phase is not _PLAYING:
+        if seat != self.turn or len(cards) != 1 or not self._legal & (bit := 1 << cards[0]):
             self._choose_pass(seat, cards)
-        elif seat != self.turn:
-            raise IllegalChoice(f"it is seat {self.turn}'s turn to play, not seat {seat}'s")
-        elif len(cards) != 1:
-            raise IllegalChoice(f"one card is to be played, not {len(cards)}")
+            return
+        # The rest is what happens 52 or 60 times a deal, so it is written out here and not called.
+        game, hands = self.game, self.hands
+        card = cards[0]
+        hands[seat] ^= bit
+        self.plays.append(card)
+        self._trick_set |= bit
+        if not self.hearts_broken and bit & game.breaking:
+            self.hearts_broken = True
+        if self._suit < 0 and card & 15 != 1:
+            self._suit = card >> 4
+        seat += 1
+        if seat == game.players:
+            seat = 0
+        if seat == self.leader:
+            self._take_trick()
         else:
-            card = cards[0]
-            if not (self._legal or self._find_legal()) >> card & 1:
-                raise IllegalChoice(self._why_not(seat, card))
-            self._play(seat, card)
+            self.turn = seat
+            self._legal = game.legal_set(hands[seat], self._suit, True, not self.trick_leaders, self.hearts_broken)
 
     def observe(self, seat: int) -> Observation:
         """Return all that this seat may know now."""
@@ -423,37 +437,31 @@ class Deal:
             raise ValueError("a deal has scores only once it is over")
         return self.game.score_sets(self.piles)
 
-    def _find_legal(self) -> int:
-        plays, tricks = self.plays, len(self.trick_leaders)
-        self._legal = self.game.legal_set(
-            self.hands[self.turn],
-            self._suit,
-            len(plays) > tricks * self.game.players,
-            not tricks,
-            self.hearts_broken,
-        )
-        return self._legal
-
-    def _why_not(self, seat: int, card: Card) -> str:
-        if not self.hands[seat] >> card & 1:
-            return f"seat {seat} does not hold {card}"
-        legal = " ".join(map(str, self.legal(seat)))
-        return f"seat {seat} may not play {card} now, but one of {legal}"
-
     def _choose_pass(self, seat: int, cards: Sequence[Card]) -> None:
-        if seat not in self.to_act:
+        if self.phase is not _PASSING:
+            raise IllegalChoice(self._why_not(seat, cards))
+        if not 0 <= seat < self.game.players or self._chosen[seat]:
             raise IllegalChoice(f"seat {seat} owes no decision")
         chosen = cards_to_set(cards)
         count = self.game.cards_passed
         if len(cards) != count or chosen.bit_count() != count:
-            raise IllegalChoice(f"{count} different cards are to be passed, not {' '.join(map(str, cards)) or 'none'}")
-        if chosen & ~self.hands[seat]:
-            raise IllegalChoice(
-                f"seat {seat} does not hold {' '.join(map(str, set_to_cards(chosen & ~self.hands[seat])))}"
-            )
+            raise IllegalChoice(f"{count} different cards are to be passed, not {format_cards(cards) or 'none'}")
+        if strange := chosen & ~self.hands[seat]:
+            raise IllegalChoice(f"seat {seat} does not hold {format_cards(set_to_cards(strange))}")
         self._chosen = (*self._chosen[:seat], chosen, *self._chosen[seat + 1 :])
-        if all(self._chosen):
+        if 0 not in self._chosen:
             self._exchange()
+
+    def _why_not(self, seat: int, cards: Sequence[Card]) -> str:
+        if self.phase is _OVER:
+            return "the deal is over"
+        if seat != self.turn:
+            return f"it is seat {self.turn}'s turn to play, not seat {seat}'s"
+        if len(cards) != 1:
+            return f"one card is to be played, not {len(cards)}"
+        if not self.hands[seat] >> cards[0] & 1:
+            return f"seat {seat} does not hold {cards[0]}"
+        return f"seat {seat} may not play {cards[0]} now, but one of {format_cards(self.legal(seat))}"
 
     def _exchange(self) -> None:
         players = self.game.players
@@ -462,42 +470,34 @@ class Deal:
         for seat, mask in enumerate(self._chosen):
             received[direction.receiver(seat, players)] = mask
         self._passed, self._received = self._chosen, tuple(received)
-        for seat in range(players):
-            self.hands[seat] = self.hands[seat] & ~self._passed[seat] | received[seat]
+        for seat, mask in enumerate(self._chosen):
+            self.hands[seat] = self.hands[seat] ^ mask | received[seat]
         self._begin_play()
 
     def _begin_play(self) -> None:
-        self.phase = Phase.PLAYING
-        self.leader = self.turn = self.game.first_leader(self.hands, self.number)
+        self.phase = _PLAYING
+        self.leader = self.turn = seat = self.game.first_leader(self.hands, self.number)
+        self._legal = self.game.legal_set(self.hands[seat], NO_SUIT, False, True, False)
 
-    def _play(self, seat: int, card: Card) -> None:
-        game, plays, best = self.game, self.plays, self._best
-        bit = 1 << card
-        hand = self.hands[seat] = self.hands[seat] ^ bit
-        plays.append(card)
-        self._legal = 0
-        if bit & game.breaking:
-            self.hearts_broken = True
-        if seat == self.leader or (best & 15 == 1 != card & 15) or (card > best and card ^ best < 16):
-            self._best, self._winner = card, seat
-            if card & 15 != 1:
-                self._suit = card >> 4
-        seat = (seat + 1) % game.players
-        self.turn = seat
-        if seat == self.leader:
-            self._take_trick(hand)
-
-    def _take_trick(self, hand_left: int) -> None:
-        winner = self._winner
-        self.piles[winner] |= cards_to_set(self.plays[-self.game.players :])
-        self.trick_leaders += _SEAT_BYTES[self.leader]
-        self.leader = self.turn = winner
+    def _take_trick(self) -> None:
+        leader, trick_set = self.leader, self._trick_set
+        winner = leader
+        if following := trick_set & FOLLOWING[self._suit]:
+            players = self.game.players
+            place = self.plays.index(following.bit_length() - 1, -players)  # type: ignore[arg-type]
+            winner = (leader + place) % players
+        self.piles[winner] |= trick_set
+        self.trick_leaders += _SEAT_BYTES[leader]
+        self._trick_set = 0
         self._suit = NO_SUIT
-        if not hand_left:
-            self.phase = Phase.OVER
+        self.leader = self.turn = winner
+        if hand := self.hands[winner]:
+            self._legal = self.game.legal_set(hand, NO_SUIT, False, False, self.hearts_broken)
+        else:
+            self.phase, self.turn, self._legal = _OVER, NOBODY, 0
 
 
 _new = object.__new__
-_PASSING, _PLAYING = Phase.PASSING, Phase.PLAYING
+_PASSING, _PLAYING, _OVER = Phase
 _SEATS = tuple((seat,) for seat in range(6))
 _SEAT_BYTES = tuple(bytes([seat]) for seat in range(6))

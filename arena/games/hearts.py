@@ -13,6 +13,7 @@ from arena.cards import STANDARD_DECK, SUIT_SETS, Card, Suit
 from arena.errors import BadGame
 from arena.game import Game, Option, OptionValue, PassDirection
 from arena.games.options import complete_options, end_options
+from arena.trick import FOLLOWING
 
 QUEEN_POINTS: Final = 13
 JACK_POINTS: Final = -10
@@ -24,9 +25,6 @@ _HEARTS = SUIT_SETS[Suit.HEARTS] & ~(1 << Card("WH"))
 _QUEEN = 1 << Card("QS")
 _JACK = 1 << Card("JD")
 _MOON = _HEARTS | _QUEEN
-_FOLLOWING = (*SUIT_SETS, 0)
-"""What follows each suit; the last place is that of NO_SUIT."""
-
 _CYCLE = (PassDirection.LEFT, PassDirection.RIGHT, PassDirection.ACROSS, PassDirection.NONE)
 
 
@@ -86,7 +84,7 @@ class Hearts(Game):
     def legal_set(self, hand: int, suit: int, following: bool, first_trick: bool, broken: bool) -> int:
         """Return the cards that may be played (H-11 to H-24)."""
         if following:
-            if own := hand & _FOLLOWING[suit]:
+            if own := hand & FOLLOWING[suit]:
                 return own
             return hand & ~self._barred or hand if first_trick else hand
         if first_trick and (clubs := hand & _CLUBS):

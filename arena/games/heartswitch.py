@@ -9,6 +9,7 @@ from arena.cards import ALL_CARDS, MAGICIANS, SUIT_SETS, WITCHES, Card, Suit
 from arena.errors import BadGame
 from arena.game import Game, Option, OptionValue, PassDirection
 from arena.games.options import complete_options, end_options
+from arena.trick import FOLLOWING
 
 QUEEN_POINTS: Final = 13
 """What the queen of spades costs: I-23."""
@@ -25,9 +26,6 @@ _HEARTS = SUIT_SETS[Suit.HEARTS]
 _PLAIN_HEARTS = _HEARTS & ~WITCHES
 _MOON_POINTS = {0: 0, _SPADE_WITCH: 20, _QUEEN: 25, _SPADE_WITCH | _QUEEN: 30}
 """What a moon costs each opponent by the spades in it (W-24): without one of them it is none."""
-
-_FOLLOWING = (*SUIT_SETS, 0)
-"""What follows each suit; the last place is that of NO_SUIT."""
 
 _CYCLES = {
     3: (PassDirection.LEFT, PassDirection.RIGHT),
@@ -72,7 +70,7 @@ class HeartSwitch(Game):
     def legal_set(self, hand: int, suit: int, following: bool, first_trick: bool, broken: bool) -> int:
         """Return the cards of the suit and the magicians, or all where no card follows (W-11 to W-14)."""
         del following, first_trick, broken
-        own = hand & _FOLLOWING[suit]
+        own = hand & FOLLOWING[suit]
         return own | hand & MAGICIANS if own else hand
 
     def pile_points(self, pile: int) -> int:
