@@ -1,0 +1,266 @@
+"""What is kept: tournaments with their schedules, and of each match its results, records and faults.
+
+The store is the truth: ratings are always computed from it. It is an SQLite file or a PostgreSQL database; one process
+coordinates, any number may read meanwhile. Every change is one short transaction, and the schedule is there before play, so
+that a process killed at any moment leaves matches that are done and matches that are not, and nothing between. SQLite
+writes its log without waiting for the disk at each match (WAL, synchronous NORMAL): a power cut may undo the last matches,
+which are then played again, but damages nothing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Self
+
+import sqlalchemy as sa
+
+from arena.errors import BadInput, BadStore, Malformed
+from arena.match import Match, MatchResult
+from arena.record import DealRecord
+from arena.results import Result
+from arena.settings import Tournament
+from arena.store.database import CURE, Database
+from arena.store.rows import (
+    StoredFault,
+    fault_rows,
+    match_row,
+    read_fault,
+    read_match,
+    read_record,
+    read_result,
+    read_tournament,
+    record_row,
+    result_row,
+    tournament_row,
+)
+from arena.store.tables import FAULTS, MATCHES, RECORDS, RESULTS, TOURNAMENTS
+
+_CHUNK: Final = 10_000  # results read in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a tournament has come."""
+
+    matches: int
+    done: int
+    decisions: int
+    """How many decisions the done matches asked."""
+    seconds: float
+    """How long they took, added up."""
+
+
+class Store:
+    """An open database; safe to use from several threads. Every method raises BadStore where the database fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._keys: dict[str, int] = {}
+
+    @classmethod
+    def open(cls, where: str | Path, *, create: bool = True) -> Self:
+        """Open an SQLite file or the database at an SQLAlchemy URL, make it if need be, and bring it up to date.
+
+        Raises BadStore where it cannot be used, which is never damaged by trying; also where it does not exist and
+        `create` is false.
+        """
+        return cls(Database.open(where, create=create))
+
+    @property
+    def place(self) -> str:
+        """The path of the database, or its URL without the password."""
+        return self._database.place
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def coordinate(self) -> AbstractContextManager[None]:
+        """Hold the right to play tournaments in this store, for one process at a time.
+
+        Raises BadStore with the holder's process where it is taken. The right ends with the process, however it ends.
+        """
+        return self._database.coordinate()
+
+    # --- Writing ---
+
+    def add_tournament(self, tournament: Tournament, matches: Sequence[Match]) -> None:
+        """Store a tournament and its schedule; raise BadStore where its id is taken."""
+        row = tournament_row(tournament)
+        with self._database.writing() as connection:
+            key = connection.execute(sa.insert(TOURNAMENTS).values(row).returning(TOURNAMENTS.c.key)).scalar_one()
+            if matches:
+                connection.execute(sa.insert(MATCHES), [match_row(key, match) for match in matches])
+
+    def save_match(self, tournament_id: str, result: MatchResult) -> None:
+        """Turn a match to done, with its results, records and faults; raise BadStore where it is done already."""
+        number = result.match.number
+        key = self._key(tournament_id)
+        tables = [(table, record) for table, records in enumerate(result.tables) for record in records]
+        rows = [
+            (RESULTS, [result_row(key, one) for one in result.results]),
+            (RECORDS, [record_row(key, number, table, record) for table, record in tables]),
+            (FAULTS, fault_rows(key, result)),
+        ]
+        done = {
+            "done": True,
+            "attempt": result.attempt,
+            "decisions": result.decisions,
+            "seconds": result.seconds,
+            "finished": datetime.now(UTC).isoformat(),
+        }
+        with self._database.writing() as connection:
+            self._change_match(connection, key, tournament_id, number, done)
+            for table, values in rows:
+                if values:
+                    connection.execute(sa.insert(table), values)
+
+    def void_match(self, tournament_id: str, number: int) -> None:
+        """Count an attempt at a match that is void, so that it is dealt anew even after the process is killed."""
+        key = self._key(tournament_id)
+        with self._database.writing() as connection:
+            self._change_match(connection, key, tournament_id, number, {"attempt": MATCHES.c.attempt + 1})
+
+    def finish(self, tournament_id: str) -> None:
+        """Note that a tournament is over, with the time; nothing changes where it is noted already."""
+        key = self._key(tournament_id)
+        with self._database.writing() as connection:
+            unfinished = (TOURNAMENTS.c.key == key) & TOURNAMENTS.c.finished.is_(None)
+            connection.execute(sa.update(TOURNAMENTS).where(unfinished).values(finished=datetime.now(UTC).isoformat()))
+
+    # --- Reading ---
+
+    def tournament(self, id_or_prefix: str | None = None) -> Tournament:
+        """Return a tournament by its id or the beginning of it; without one, the latest.
+
+        Raises BadInput where there is none, or several that begin so.
+        """
+        query = sa.select(TOURNAMENTS).order_by(TOURNAMENTS.c.key.desc())
+        if id_or_prefix is not None:
+            query = query.where(TOURNAMENTS.c.id.startswith(id_or_prefix, autoescape=True))
+        with self._database.reading() as connection:
+            rows = connection.execute(query if id_or_prefix is not None else query.limit(1)).mappings().all()
+        exact = [row for row in rows if row["id"] == id_or_prefix]
+        if len(rows) == 1 or exact:
+            return read_tournament((exact or rows)[0])
+        if id_or_prefix is None:
+            raise BadInput(f"{self.place} has no tournament yet: `arena tournament` plays one")
+        if rows:
+            raise BadInput(f"{id_or_prefix!r} may be any of {', '.join(row['id'] for row in rows)}: write more of it")
+        known = ", ".join(tournament.id for tournament in self.tournaments()) or "none"
+        raise BadInput(f"{self.place} has no tournament {id_or_prefix!r}; it has: {known}")
+
+    def tournaments(self) -> list[Tournament]:
+        """Return all tournaments, oldest first."""
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(TOURNAMENTS).order_by(TOURNAMENTS.c.key)).mappings().all()
+        return [read_tournament(row) for row in rows]
+
+    def find(self, fingerprint: str) -> list[Tournament]:
+        """Return the tournaments with this fingerprint, newest first."""
+        query = sa.select(TOURNAMENTS).where(TOURNAMENTS.c.fingerprint == fingerprint)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(TOURNAMENTS.c.key.desc())).mappings().all()
+        return [read_tournament(row) for row in rows]
+
+    def matches(self, tournament_id: str, *, done: bool | None = None) -> list[Match]:
+        """Return a tournament's matches in order: all, or only those that are done, or not."""
+        columns = MATCHES.c.number, MATCHES.c.line_up, MATCHES.c.deals
+        query = sa.select(*columns).where(MATCHES.c.tournament == self._key(tournament_id))
+        if done is not None:
+            query = query.where(MATCHES.c.done == done)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(MATCHES.c.number)).all()
+        return [read_match(*row) for row in rows]
+
+    def attempts(self, tournament_id: str) -> dict[int, int]:
+        """Return how often matches were void, by number; those that never were are left out."""
+        void = (MATCHES.c.tournament == self._key(tournament_id)) & (MATCHES.c.attempt > 0)
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(MATCHES.c.number, MATCHES.c.attempt).where(void)).all()
+        return dict(sorted((number, attempt) for number, attempt in rows))
+
+    def progress(self, tournament_id: str) -> Progress:
+        """Return how far a tournament has come."""
+        done = sa.case((MATCHES.c.done, 1), else_=0)
+        sums = (sa.func.coalesce(sa.func.sum(column), 0) for column in (done, MATCHES.c.decisions, MATCHES.c.seconds))
+        query = sa.select(sa.func.count(), *sums).where(MATCHES.c.tournament == self._key(tournament_id))
+        with self._database.reading() as connection:
+            matches, played, decisions, seconds = connection.execute(query).one()
+        return Progress(int(matches), int(played), int(decisions), float(seconds))
+
+    def results(self, tournament_id: str) -> Iterator[Result]:
+        """Yield the results of a tournament in order of match, table and deal; each match is in them wholly or not at all."""
+        c = RESULTS.c
+        place = sa.tuple_(c.match, c.table, c.deal)
+        columns = c.match, c.table, c.deal, c.bots, c.points, c.places, c.faults, c.deals
+        query = sa.select(*columns).where(c.tournament == self._key(tournament_id))
+        query = query.order_by(c.match, c.table, c.deal).limit(_CHUNK)
+        last = (0, 0, 0)
+        while True:
+            with self._database.reading() as connection:
+                rows = connection.execute(query.where(place > last)).all()
+            for row in rows:
+                yield read_result(*row)
+            if len(rows) < _CHUNK:
+                return
+            last = rows[-1][:3]
+
+    def record(self, tournament_id: str, match: int, table: int, deal: int) -> DealRecord:
+        """Return the record of a deal; raise BadInput where it was not played."""
+        for played, record in self.records(tournament_id, match):
+            if (played, record.number) == (table, deal):
+                return record
+        raise BadInput(f"tournament {tournament_id} has no deal {deal} at table {table} of match {match}, or not yet")
+
+    def records(self, tournament_id: str, match: int) -> list[tuple[int, DealRecord]]:
+        """Return the records of a match with their tables, in order of table and deal; none where it is not done."""
+        c = RECORDS.c
+        query = sa.select(c.table, c.deal, c.record)
+        query = query.where((c.tournament == self._key(tournament_id)) & (c.match == match))
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(c.table, c.deal)).all()
+        try:
+            return [(table, read_record(data)) for table, _, data in rows]
+        except (zlib.error, Malformed) as error:
+            raise BadStore(f"{self.place}: the records of match {match} are damaged ({error}); {CURE}") from error
+
+    def faults(self, tournament_id: str) -> list[StoredFault]:
+        """Return all faults of a tournament, in order of match, table and when they happened."""
+        c = FAULTS.c
+        columns = c.match, c.table, c.deal, c.seat, c.bot, c.kind, c.retired
+        query = sa.select(*columns).where(c.tournament == self._key(tournament_id))
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(c.match, c.table, c.position)).all()
+        return [read_fault(*row) for row in rows]
+
+    # --- Inside ---
+
+    def _key(self, tournament_id: str) -> int:
+        """Return the number that stands for a tournament in the other tables."""
+        if tournament_id not in self._keys:
+            query = sa.select(TOURNAMENTS.c.key).where(TOURNAMENTS.c.id == tournament_id)
+            with self._database.reading() as connection:
+                key = connection.execute(query).scalar()
+            if key is None:
+                raise BadInput(f"{self.place} has no tournament {tournament_id!r}")
+            self._keys[tournament_id] = key
+        return self._keys[tournament_id]
+
+    def _change_match(
+        self, connection: sa.Connection, key: int, tournament_id: str, number: int, values: Mapping[str, Any]
+    ) -> None:
+        waiting = (MATCHES.c.tournament == key) & (MATCHES.c.number == number) & ~MATCHES.c.done
+        if connection.execute(sa.update(MATCHES).where(waiting).values(values)).rowcount != 1:
+            raise BadStore(f"match {number} of tournament {tournament_id} is done already, or was never to be played")

@@ -1,0 +1,238 @@
+"""An open database: its transactions, the lock of its coordinator, and what its errors mean."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from os import getpid
+from pathlib import Path
+from socket import gethostname
+from typing import Final, Self
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+
+from arena.errors import BadStore
+from arena.store.lock import hold_lock
+
+SCHEMA: Final = "0001"
+"""The newest migration in `arena.migrations`; later ones have larger numbers."""
+
+CURE: Final = "restore a backup, or save what can be read with: sqlite3 arena.db .recover"
+"""What helps a damaged database."""
+
+_PATIENCE = 20.0  # seconds to wait while another process writes
+_ADVISORY_LOCK = 0x41524E41  # of PostgreSQL, within the database
+
+
+class Database:
+    """An open SQLite file or PostgreSQL database, with the schema that this Arena needs."""
+
+    def __init__(self, engine: sa.Engine, place: str) -> None:
+        self._engine = engine
+        self.place = place
+        """The path, or the URL without its password."""
+
+    @classmethod
+    def open(cls, where: str | Path, *, create: bool) -> Self:
+        """Open or make a database and bring it up to date; raise BadStore where that cannot be."""
+        url = _url(where)
+        sqlite = url.get_backend_name() == "sqlite"
+        place = str(url.database) if sqlite else url.render_as_string(hide_password=True)
+        if sqlite:
+            _check_path(Path(place), create=create)
+        database = cls(_engine(url), place)
+        try:
+            database._bring_up_to_date()
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Begin a transaction that reads."""
+        with self._telling(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Begin a transaction that writes, and commit it at the end; whatever goes wrong, it leaves nothing."""
+        with self._telling(), self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+            yield connection
+
+    def coordinate(self) -> AbstractContextManager[None]:
+        """Hold the right to play tournaments, as one process at a time; raise BadStore where it is taken."""
+        if self._engine.dialect.name == "sqlite":
+            return hold_lock(Path(f"{self.place}.lock"))
+        return self._advisory_lock()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Say in a BadStore what a database's error means."""
+        try:
+            yield
+        except IntegrityError as error:
+            raise BadStore(f"{self.place} has this already: {_one_line(error.orig)}") from error
+        except DBAPIError as error:
+            raise BadStore(f"{self.place} {_meaning(error.orig)}") from error
+        except sqlite3.Error as error:
+            raise BadStore(f"{self.place} {_meaning(error)}") from error
+
+    def _bring_up_to_date(self) -> None:
+        with self.reading() as connection:
+            found = self._found_schema(connection)
+        if found == SCHEMA:
+            return
+        with self._telling():
+            if found is None and self._engine.dialect.name == "sqlite":
+                _switch_to_wal(self._engine)
+        with self.writing() as connection:
+            if self._engine.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK + 1)))
+            if self._found_schema(connection) != SCHEMA:  # another process may have been faster
+                _migrate(connection)
+
+    def _found_schema(self, connection: sa.Connection) -> str | None:
+        """Return the database's schema, None where it is empty; raise BadStore where it is not for this Arena."""
+        tables = sa.inspect(connection).get_table_names()
+        if not tables:
+            return None
+        if "alembic_version" not in tables or "tournaments" not in tables:
+            raise BadStore(f"{self.place} is a database of something else: name another one with --store")
+        found = str(connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar())
+        if found > SCHEMA:
+            raise BadStore(
+                f"{self.place} has schema {found}, made by a newer Arena; this one knows schemas up to {SCHEMA}. "
+                "Upgrade Arena, or name another database with --store"
+            )
+        return found
+
+    @contextmanager
+    def _advisory_lock(self) -> Iterator[None]:
+        lock = sa.literal(_ADVISORY_LOCK)
+        with self._telling(), self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            if not connection.execute(sa.select(sa.func.pg_try_advisory_lock(lock))).scalar():
+                holder = connection.execute(_HOLDER, {"lock": _ADVISORY_LOCK}).scalar() or "another process"
+                raise BadStore(
+                    f"{self.place} is in use: {holder} plays a tournament there. "
+                    "Wait until it is done, stop it, or name another database with --store"
+                )
+            try:
+                yield
+            finally:
+                connection.execute(sa.select(sa.func.pg_advisory_unlock(lock)))
+
+
+# --- Opening ---
+
+_HOLDER = sa.text(
+    "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
+    " WHERE locktype = 'advisory' AND granted AND objid = :lock AND database ="
+    " (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+
+
+def _url(where: str | Path) -> sa.URL:
+    if "://" not in str(where):
+        return sa.URL.create("sqlite", database=str(Path(where).resolve()))
+    try:
+        url = sa.make_url(str(where))
+        backend = url.get_backend_name()
+    except ArgumentError as error:
+        raise BadStore(f"--store {where} is no URL of a database: write sqlite:///arena.db or a path") from error
+    if backend == "sqlite" and url.database and url.database != ":memory:":
+        return url.set(database=str(Path(url.database).resolve()))
+    if backend == "postgresql":
+        return url.set(drivername="postgresql+psycopg")
+    shown = url.render_as_string(hide_password=True)
+    raise BadStore(f"{shown} cannot be used: Arena stores in an SQLite file, or in PostgreSQL (postgresql://...)")
+
+
+def _check_path(path: Path, *, create: bool) -> None:
+    if path.is_dir():
+        raise BadStore(f"{path} is a directory: name a file in it, such as {path / 'arena.db'}")
+    if not path.parent.is_dir():
+        raise BadStore(f"{path} cannot be made: there is no directory {path.parent}; make it first")
+    if not create and not path.exists():
+        raise BadStore(f"{path} does not exist: `arena tournament` makes it, or name another one with --store")
+
+
+def _engine(url: sa.URL) -> sa.Engine:
+    if url.get_backend_name() == "postgresql":
+        name = f"process {getpid()} on {gethostname()}"
+        try:
+            return sa.create_engine(url, connect_args={"application_name": name})
+        except (ImportError, NoSuchModuleError) as error:
+            raise BadStore("PostgreSQL needs one more package: pip install 'hearts-arena[postgres]'") from error
+    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE})
+    sa.event.listen(engine, "connect", _prepare)
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: sqlite3.Connection, _record: object) -> None:
+    """Leave the beginning of transactions to `_begin`, and set what SQLite sets by connection."""
+    connection.isolation_level = None
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin(connection: sa.Connection) -> None:
+    """Begin a transaction: one that writes takes its turn at once, so that it cannot fail for another's sake half-way."""
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _switch_to_wal(engine: sa.Engine) -> None:
+    """Let a new file be read while it is written; the file remembers it."""
+    raw = engine.raw_connection()
+    try:
+        raw.cursor().execute("PRAGMA journal_mode = WAL")
+    finally:
+        raw.close()
+
+
+def _migrate(connection: sa.Connection) -> None:
+    """Bring the schema up to date, in the connection's transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "arena:migrations")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+# --- What errors mean ---
+
+_MEANINGS = {
+    "SQLITE_FULL": "cannot grow: the disk is full. What was stored is safe: free some space and run the same command again",
+    "SQLITE_IOERR": "cannot be read or written: the disk or a limit on file sizes refuses. What was stored is safe: mend that "
+    "and run the same command again",
+    "SQLITE_BUSY": "is locked by another process: wait until it is done, and run the same command again",
+    "SQLITE_LOCKED": "is locked by another process: wait until it is done, and run the same command again",
+    "SQLITE_READONLY": "may not be written: change the permissions of the file and its directory, or name another database "
+    "with --store",
+    "SQLITE_PERM": "may not be used: change the permissions of the file and its directory",
+    "SQLITE_CANTOPEN": "cannot be opened: the file and its directory must be readable and writable",
+    "SQLITE_NOTADB": "is not an SQLite database: name another file with --store",
+    "SQLITE_CORRUPT": f"is damaged: {CURE}",
+}
+
+
+def _meaning(error: BaseException | None) -> str:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    for beginning, meaning in _MEANINGS.items():
+        if name.startswith(beginning):
+            return meaning
+    return f"cannot be used: {_one_line(error)}"
+
+
+def _one_line(error: BaseException | None) -> str:
+    return " ".join(str(error).split())

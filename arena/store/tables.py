@@ -1,0 +1,60 @@
+"""The tables, as queries name them. What they are made of is in `arena.migrations`, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+
+def _table(name: str, **columns: Any) -> sa.TableClause:
+    return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
+
+
+_OF_A_MATCH = {"tournament": sa.Integer, "match": sa.Integer, "table": sa.Integer}
+TOURNAMENTS = _table(
+    "tournaments",
+    key=sa.Integer,
+    id=sa.Text,
+    fingerprint=sa.Text,
+    settings=sa.Text,
+    entries=sa.Text,
+    versions=sa.Text,
+    seed_key=sa.LargeBinary,
+    seed_text=sa.Text,
+    created=sa.Text,
+    finished=sa.Text,
+)
+MATCHES = _table(
+    "matches",
+    tournament=sa.Integer,
+    number=sa.Integer,
+    line_up=sa.Text,
+    deals=sa.Integer,
+    attempt=sa.Integer,
+    done=sa.Boolean,
+    decisions=sa.Integer,
+    seconds=sa.Float,
+    finished=sa.Text,
+)
+RESULTS = _table(
+    "results",
+    **_OF_A_MATCH,
+    deal=sa.Integer,
+    bots=sa.Text,
+    points=sa.Text,
+    places=sa.Text,
+    faults=sa.Text,
+    deals=sa.Integer,
+)
+RECORDS = _table("records", **_OF_A_MATCH, deal=sa.Integer, record=sa.LargeBinary)
+FAULTS = _table(
+    "faults",
+    **_OF_A_MATCH,
+    position=sa.Integer,
+    deal=sa.Integer,
+    seat=sa.Integer,
+    bot=sa.Text,
+    kind=sa.Integer,
+    retired=sa.Boolean,
+)
