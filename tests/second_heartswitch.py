@@ -193,7 +193,9 @@ def side_scores(scores: list[int], *, partnerships: bool = False) -> list[int]:
     return sides
 
 
-def end_of_game(totals: list[int], deal: int, *, target: int = 70, deals: int | None = None) -> dict[str, object]:
+def end_of_game(
+    totals: list[int], deal: int, *, target: int = 70, deals: int | None = None
+) -> tuple[bool, list[int], str]:
     """Whether the game is over after this many deals, which sides have won, and why.
 
     The totals are those of the sides (P-06). With a fixed number of deals the target has no say (W-29, W-30); a tie
@@ -207,7 +209,7 @@ def end_of_game(totals: list[int], deal: int, *, target: int = 70, deals: int | 
         reason = "fixed_deals" if over else "deals_left"
     lowest = min(totals)
     winners = [side for side, total in enumerate(totals) if over and total == lowest]
-    return {"over": over, "winners": winners, "reason": reason}
+    return over, winners, reason
 
 
 class Deal:
