@@ -1,0 +1,593 @@
+"""The store keeps whole matches or nothing, whatever happens, and says what is wrong with a database it cannot use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import stored_matches
+from alembic.script import ScriptDirectory
+from stored_matches import BOTS, new_matches, new_tournament, played_match
+
+import arena.migrations.versions
+from arena.errors import BadInput, BadStore
+from arena.faults import FaultKind
+from arena.results import Result
+from arena.store import Progress, Store
+from arena.store.database import SCHEMA
+from arena.store.rows import StoredFault
+
+WRITER = [sys.executable, stored_matches.__file__]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "arena.db"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, path: Path) -> Iterator[Store]:
+    if request.param == "sqlite":
+        with Store.open(path) as opened:
+            yield opened
+        return
+    url = os.environ.get("ARENA_TEST_POSTGRES")
+    if not url:
+        pytest.skip("ARENA_TEST_POSTGRES names no PostgreSQL database")
+    _empty(url)
+    with Store.open(url) as opened:
+        yield opened
+
+
+def _empty(url: str) -> None:
+    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+        connection.exec_driver_sql("CREATE SCHEMA public")
+    engine.dispose()
+
+
+# --- What is stored comes back ---
+
+
+def test_tournament_comes_back_as_it_was_stored(store: Store) -> None:
+    tournament = new_tournament()
+
+    store.add_tournament(tournament, new_matches(3))
+
+    assert store.tournament() == tournament
+    assert store.tournaments() == [tournament]
+    assert store.matches(tournament.id) == list(new_matches(3))
+
+
+def test_match_comes_back_as_it_was_played(store: Store) -> None:
+    tournament = new_tournament()
+    matches = new_matches(3)
+    result = played_match(matches[1])
+    store.add_tournament(tournament, matches)
+
+    store.save_match(tournament.id, result)
+
+    assert list(store.results(tournament.id)) == list(result.results)
+    expected = [(table, record) for table, records in enumerate(result.tables) for record in records]
+    assert store.records(tournament.id, 2) == expected
+    assert store.record(tournament.id, 2, 3, 1) == result.tables[3][0]
+    assert store.faults(tournament.id) == [StoredFault(2, 0, 1, 2, "Ünï 蝶", FaultKind.TIMEOUT, retired=True)]
+
+
+def test_done_matches_are_told_from_those_to_play(store: Store) -> None:
+    tournament = new_tournament()
+    matches = new_matches(3)
+    store.add_tournament(tournament, matches)
+
+    store.save_match(tournament.id, played_match(matches[1]))
+
+    assert store.matches(tournament.id, done=True) == [matches[1]]
+    assert store.matches(tournament.id, done=False) == [matches[0], matches[2]]
+    assert store.progress(tournament.id) == Progress(matches=3, done=1, decisions=416, seconds=0.25)
+
+
+def test_results_come_in_the_order_of_the_schedule_however_they_were_stored(store: Store) -> None:
+    tournament = new_tournament()
+    matches = new_matches(4, deals=1)
+    store.add_tournament(tournament, matches)
+
+    for match in reversed(matches):
+        store.save_match(tournament.id, played_match(match))
+
+    boards = [(result.board, result.table) for result in store.results(tournament.id)]
+    assert boards == sorted(boards)
+    assert len(boards) == 16
+
+
+def test_results_are_complete_beyond_one_chunk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    tournament = new_tournament()
+    matches = new_matches(3)
+    store.add_tournament(tournament, matches)
+    for match in matches:
+        store.save_match(tournament.id, played_match(match))
+    whole = list(store.results(tournament.id))
+
+    for size in (1, 5, 8, 24):
+        monkeypatch.setattr("arena.store._CHUNK", size)
+        assert list(store.results(tournament.id)) == whole
+
+
+def test_game_results_belong_to_deal_zero(store: Store) -> None:
+    tournament = new_tournament()
+    match = new_matches(1)[0]
+    result = Result((1, 0), 0, BOTS, (-3, 101, 60, 12), (0, 3, 2, 1), (0, 0, 0, 0), deals=9)
+    store.add_tournament(tournament, [match])
+
+    store.save_match(tournament.id, replace(played_match(match), results=(result,)))
+
+    assert list(store.results(tournament.id)) == [result]
+
+
+def test_two_tournaments_are_kept_apart(store: Store) -> None:
+    for tournament_id in ("0123456789ab", "0123456789ab-2"):
+        store.add_tournament(new_tournament(tournament_id), new_matches(2))
+
+    store.save_match("0123456789ab-2", played_match(new_matches(1)[0]))
+
+    assert list(store.results("0123456789ab")) == []
+    assert len(list(store.results("0123456789ab-2"))) == 8
+    assert store.matches("0123456789ab", done=True) == []
+
+
+# --- Finding tournaments ---
+
+
+def test_tournament_is_found_by_the_beginning_of_its_id(store: Store) -> None:
+    store.add_tournament(new_tournament("aaaa00000000", "aaaa"), ())
+    store.add_tournament(new_tournament("aaab00000000", "aaab"), ())
+    store.add_tournament(new_tournament("aaab00000000-2", "aaab"), ())
+
+    assert store.tournament("aaaa").id == "aaaa00000000"
+    assert store.tournament("aaab00000000").id == "aaab00000000"
+    assert store.tournament().id == "aaab00000000-2"
+    assert [found.id for found in store.find("aaab")] == ["aaab00000000-2", "aaab00000000"]
+    with pytest.raises(BadInput, match="any of aaab00000000-2, aaab00000000, aaaa00000000"):
+        store.tournament("aaa")
+    with pytest.raises(BadInput, match="no tournament '%'; it has: aaaa00000000, "):
+        store.tournament("%")
+
+
+def test_empty_store_says_how_to_play_a_tournament(store: Store) -> None:
+    with pytest.raises(BadInput, match="arena tournament"):
+        store.tournament()
+
+
+@pytest.mark.parametrize("call", ["matches", "progress", "faults", "attempts", "finish"])
+def test_unknown_tournament_is_refused(store: Store, call: str) -> None:
+    with pytest.raises(BadInput, match="no tournament 'nothing'"):
+        getattr(store, call)("nothing")
+
+
+def test_unplayed_deal_is_refused(store: Store) -> None:
+    store.add_tournament(new_tournament(), new_matches(1))
+
+    with pytest.raises(BadInput, match="no deal 1 at table 0 of match 1"):
+        store.record("0123456789ab", 1, 0, 1)
+
+
+# --- Whole or not at all ---
+
+
+def test_match_is_saved_only_once(store: Store) -> None:
+    match = new_matches(1)[0]
+    store.add_tournament(new_tournament(), [match])
+    store.save_match("0123456789ab", played_match(match))
+
+    with pytest.raises(BadStore, match="match 1 of tournament 0123456789ab is done already"):
+        store.save_match("0123456789ab", played_match(match))
+
+    assert len(list(store.results("0123456789ab"))) == 8
+
+
+def test_match_that_fails_half_way_leaves_nothing(store: Store) -> None:
+    match = new_matches(1)[0]
+    result = played_match(match)
+    twice = replace(result, results=(*result.results, result.results[0]))
+    store.add_tournament(new_tournament(), [match])
+
+    with pytest.raises(BadStore, match="has this already"):
+        store.save_match("0123456789ab", twice)
+
+    assert store.matches("0123456789ab", done=False) == [match]
+    assert list(store.results("0123456789ab")) == []
+    store.save_match("0123456789ab", result)
+
+
+def test_id_is_taken_once(store: Store) -> None:
+    store.add_tournament(new_tournament(), new_matches(1))
+
+    with pytest.raises(BadStore, match="has this already"):
+        store.add_tournament(new_tournament(), new_matches(1))
+
+    assert len(store.tournaments()) == 1
+
+
+def test_void_attempts_are_counted_until_the_match_is_done(store: Store) -> None:
+    matches = new_matches(2)
+    store.add_tournament(new_tournament(), matches)
+
+    store.void_match("0123456789ab", 2)
+    store.void_match("0123456789ab", 2)
+
+    assert store.attempts("0123456789ab") == {2: 2}
+    store.save_match("0123456789ab", played_match(matches[1], attempt=2))
+    assert store.attempts("0123456789ab") == {2: 2}
+    with pytest.raises(BadStore, match="done already"):
+        store.void_match("0123456789ab", 2)
+
+
+def test_finish_keeps_the_first_time(store: Store) -> None:
+    store.add_tournament(new_tournament(), ())
+    store.finish("0123456789ab")
+    finished = store.tournament().finished
+
+    store.finish("0123456789ab")
+
+    assert finished is not None
+    assert store.tournament().finished == finished
+
+
+def test_threads_share_a_store(store: Store) -> None:
+    matches = new_matches(12, deals=1)
+    store.add_tournament(new_tournament(), matches)
+    results = [played_match(match) for match in matches]
+    failures: list[BaseException] = []
+
+    def save(mine: list[int]) -> None:
+        try:
+            for i in mine:
+                store.save_match("0123456789ab", results[i])
+                list(store.results("0123456789ab"))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=save, args=(list(range(first, 12, 4)),)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not failures
+    assert store.progress("0123456789ab").done == 12
+
+
+# --- Killed, full, locked ---
+
+
+@contextlib.contextmanager
+def _writer(path: Path, **options: object) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [*WRITER, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )  # type: ignore[call-overload]
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_killed_process_leaves_whole_matches(path: Path) -> None:
+    chance = random.Random(7)
+    count = 150
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), new_matches(count))
+
+    done = 0
+    for _ in range(3):
+        with _writer(path) as process:
+            assert process.stdout is not None
+            told = [int(process.stdout.readline()) for _ in range(chance.randint(1, 20))]
+            time.sleep(chance.random() / 50)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        with Store.open(path) as store:
+            stored = [match.number for match in store.matches("0123456789ab", done=True)]
+            results = list(store.results("0123456789ab"))
+            records = [len(store.records("0123456789ab", number)) for number in range(1, count + 1)]
+        assert set(told) <= set(stored)
+        assert [result.board[0] for result in results] == [number for number in stored for _ in range(8)]
+        assert records == [8 if number in stored else 0 for number in range(1, count + 1)]
+        assert done < len(stored)
+        done = len(stored)
+
+    with _writer(path) as process:
+        assert process.communicate()[1] == ""
+    with Store.open(path) as store:
+        assert store.progress("0123456789ab").done == count
+        assert store.tournament().finished is not None
+
+
+def test_second_coordinator_is_told_who_holds_the_store(path: Path) -> None:
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), new_matches(2000))
+        with _writer(path) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline()
+            with pytest.raises(BadStore, match=f"is in use: process {process.pid} on .*--store"), store.coordinate():
+                pass
+            assert store.progress("0123456789ab").done > 0
+        with store.coordinate():
+            pass
+
+    assert sorted(path.parent.iterdir()) == [path]
+
+
+def test_one_process_coordinates_once(store: Store) -> None:
+    with store.coordinate():
+        with pytest.raises(BadStore, match=f"process {os.getpid()} on"), store.coordinate():
+            pass
+        store.add_tournament(new_tournament(), ())
+
+    with store.coordinate():
+        pass
+
+
+def test_readers_see_whole_matches_while_one_writes(path: Path) -> None:
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), new_matches(150))
+        with _writer(path) as process:
+            seen = 0
+            while process.poll() is None:
+                results = list(store.results("0123456789ab"))
+                assert len(results) % 8 == 0
+                assert len(results) >= seen
+                seen = len(results)
+            assert process.communicate()[1] == ""
+        assert len(list(store.results("0123456789ab"))) == 150 * 8
+
+
+def test_full_database_keeps_what_was_stored(path: Path) -> None:
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), new_matches(200))
+    limit = path.stat().st_size + 200_000
+
+    process = subprocess.run(
+        [*WRITER, str(path)],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+
+    assert "BadStore" in process.stderr
+    assert "What was stored is safe" in process.stderr
+    with Store.open(path) as store:
+        done = store.progress("0123456789ab").done
+        assert done == len(process.stdout.split())
+        assert 0 < done < 200
+        assert len(list(store.results("0123456789ab"))) == done * 8
+    with _writer(path) as again:
+        assert again.communicate()[1] == ""
+
+
+def test_full_disk_is_told(path: Path) -> None:
+    matches = new_matches(50)
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), matches)
+        with store._database._engine.connect() as connection:  # the pool hands this connection out again
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 4}")
+
+        with pytest.raises(BadStore, match=r"the disk is full\. What was stored is safe"):
+            for match in matches:
+                store.save_match("0123456789ab", played_match(match))
+
+        assert len(list(store.results("0123456789ab"))) == 8 * store.progress("0123456789ab").done
+
+
+def test_locked_database_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.store.database._PATIENCE", 0.1)
+    with Store.open(path) as store, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(BadStore, match="is locked by another process"):
+            store.add_tournament(new_tournament(), ())
+
+        other.execute("ROLLBACK")
+        store.add_tournament(new_tournament(), ())
+
+
+def test_many_processes_may_open_a_new_store_at_once(path: Path) -> None:
+    code = "import sys; from arena.store import Store; Store.open(sys.argv[1]).close()"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(path)], stderr=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+
+    errors = [process.communicate()[1] for process in processes]
+
+    assert errors == [""] * 3
+
+
+# --- Databases that cannot be used ---
+
+
+def test_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadStore, match="is a directory: name a file in it"):
+        Store.open(tmp_path)
+    with pytest.raises(BadStore, match=r"there is no directory .*missing; make it first"):
+        Store.open(tmp_path / "missing" / "arena.db")
+    with pytest.raises(BadStore, match="does not exist: `arena tournament` makes it"):
+        Store.open(tmp_path / "arena.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://host/arena", "cannot be used: Arena stores in an SQLite file, or in PostgreSQL"),
+        ("sqlite://", "cannot be used"),
+        ("nothing://", "cannot be used"),
+        ("://", "is no URL of a database"),
+        ("oracle://me:secret@host/arena", r"oracle://me:\*\*\*@host/arena cannot be used"),
+    ],
+)
+def test_other_databases_are_refused(url: str, message: str) -> None:
+    with pytest.raises(BadStore, match=message):
+        Store.open(url)
+
+
+def test_sqlite_url_is_a_path(path: Path) -> None:
+    with Store.open(f"sqlite:///{path}") as store:
+        store.add_tournament(new_tournament(), ())
+
+    with Store.open(str(path), create=False) as store:
+        assert store.tournament() == new_tournament()
+
+
+def test_file_that_is_no_database_is_refused_and_kept(path: Path) -> None:
+    path.write_bytes(b"name: my notes\n" * 100)
+
+    with pytest.raises(BadStore, match="is not an SQLite database"):
+        Store.open(path)
+
+    assert path.read_bytes() == b"name: my notes\n" * 100
+
+
+def test_database_of_something_else_is_refused_and_kept(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE photos (name TEXT)")
+    before = path.read_bytes()
+
+    with pytest.raises(BadStore, match="is a database of something else"):
+        Store.open(path)
+
+    assert path.read_bytes() == before
+
+
+def test_newer_database_is_refused_and_kept(path: Path) -> None:
+    Store.open(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
+        other.execute("UPDATE alembic_version SET version_num = '0999'")
+    before = path.read_bytes()
+
+    with pytest.raises(BadStore, match=f"schema 0999, made by a newer Arena; this one knows schemas up to {SCHEMA}"):
+        Store.open(path)
+
+    assert path.read_bytes() == before
+
+
+def test_damaged_database_is_told(path: Path) -> None:
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), new_matches(50))
+        for match in new_matches(50):
+            store.save_match("0123456789ab", played_match(match))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: 20 * 4096] + random.Random(3).randbytes(len(whole) - 20 * 4096))
+
+    with (
+        pytest.raises(BadStore, match="is damaged: restore a backup, or save what can be read"),
+        Store.open(path) as store,
+    ):
+        list(store.results("0123456789ab"))
+
+
+def test_damaged_record_is_told(store: Store) -> None:
+    match = new_matches(1)[0]
+    store.add_tournament(new_tournament(), [match])
+    store.save_match("0123456789ab", played_match(match))
+    with store._database.writing() as connection:
+        connection.execute(sa.text("UPDATE records SET record = :data"), {"data": b"nothing"})
+
+    with pytest.raises(BadStore, match="the records of match 1 are damaged"):
+        store.records("0123456789ab", 1)
+
+
+AS_NOBODY = """
+import os, sys
+from stored_matches import new_tournament
+from arena.errors import BadStore
+from arena.store import Store
+Store.open(sys.argv[2]).close()  # imports everything while it may
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    with Store.open(sys.argv[1]) as store:
+        print(store.tournament().id)
+        with store.coordinate():
+            store.add_tournament(new_tournament("other"), ())
+except BadStore as error:
+    print(error)
+"""
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A directory that every user can reach, unlike those of pytest."""
+    folder = Path(tempfile.mkdtemp(prefix="arena-test-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    ("file_mode", "folder_mode", "message"),
+    [
+        (0o444, 0o777, "may not be written: change the permissions"),
+        (0o444, 0o555, "may not be written: change the permissions"),
+        (0o000, 0o777, "cannot be opened: the file and its directory must be readable"),
+    ],
+    ids=["read-only file", "read-only directory", "unreadable"],
+)
+def test_missing_permissions_are_told(
+    tmp_path: Path, open_folder: Path, file_mode: int, folder_mode: int, message: str
+) -> None:
+    path = open_folder / "arena.db"
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), ())
+    before = path.read_bytes()
+    path.chmod(file_mode)
+    open_folder.chmod(folder_mode)
+    environment = {**os.environ, "PYTHONPATH": str(Path(stored_matches.__file__).parent)}
+
+    done = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, str(path), str(tmp_path / "other.db")],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+
+    assert done.stderr == ""
+    assert message in done.stdout
+    assert path.read_bytes() == before
+
+
+# --- Migrations ---
+
+
+def test_schema_is_that_of_the_last_migration() -> None:
+    folder = Path(arena.migrations.versions.__path__[0]).parent
+
+    assert ScriptDirectory(str(folder)).get_current_head() == SCHEMA
+
+
+def test_opening_again_changes_nothing(path: Path) -> None:
+    Store.open(path).close()
+    before = path.read_bytes()
+
+    Store.open(path).close()
+
+    assert path.read_bytes() == before
