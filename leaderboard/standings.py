@@ -1,0 +1,224 @@
+"""Standings: results and their ratings as ordered rows, and as the document that `arena tournament --json` prints.
+
+Rows are ordered by rating, then by points per deal, fewer first. Bots equal in both share a rank and stand by name. Ratings
+are compared in millionths of an Elo, so that no rounding error of the arithmetic orders anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.results import Result
+from leaderboard.columns import Columns
+from leaderboard.ratings import Rating, Ratings, rate
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+_ELO_DECIMALS = 2
+_DECIMALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One bot's line. None where the results don't say it."""
+
+    rank: int | None
+    """Shared by equals. None for a bot that is disqualified or met no other."""
+    bot: str
+    elo: float | None
+    error: float | None
+    """Half the width of the 95 % interval of the rating, relative to the pool's mean."""
+    rank_interval: tuple[int, int] | None
+    """The best and the worst rank that the bot truly has, with 95 %."""
+    superiority: float | None
+    """How likely the bot is truly stronger than that of the next row."""
+    unseparated: tuple[int, ...]
+    """The numbers, from 1, of the groups of neighbouring rows no two of which can be told apart at 95 %, that it is in."""
+    points_per_deal: float | None
+    relative_points: float | None
+    """Penalty points per deal relative to the pool, the opponents being allowed for: negative is better."""
+    relative_points_error: float | None
+    """Half the width of its 95 % interval."""
+    boards: int
+    deals: int
+    faults: int
+    clean_elo: float | None
+    """The rating from boards without a fault alone."""
+    clean_error: float | None
+    clean_boards: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """A whole leaderboard."""
+
+    rows: tuple[Row, ...]
+    disqualified: tuple[Row, ...]
+    """Rated with the others, but without a rank, in the order of their names."""
+    boards: int
+    clean_boards: int
+    groups: tuple[tuple[str, ...], ...]
+    """The bots that can be compared with one another. More than one group: the ratings of different groups say nothing."""
+    bootstrap: bool
+    """Whether errors come from a bootstrap over boards, as they do with few boards."""
+    anchor: str | None
+
+
+def make_standings(
+    results: Iterable[Result] | Columns, *, anchor: str | None = None, disqualified: Iterable[str] = (), seed: int = 0
+) -> Standings:
+    """Rate all bots, on all boards and on the clean ones, and put them in order.
+
+    Raises `ValueError` where the anchor has no results. Disqualified bots without results are left out.
+    """
+    columns = results if isinstance(results, Columns) else Columns.of(results)
+    ratings = rate(columns, anchor=anchor, seed=seed)
+    clean = _rate_clean(columns, ratings, anchor, seed)
+    out = frozenset(disqualified)
+    ranked = sorted(
+        (rating for rating in ratings.ratings if rating.elo is not None and rating.bot not in out), key=_order
+    )
+    unrated = [rating for rating in ratings.ratings if rating.elo is None and rating.bot not in out]
+    clean_by_bot = {rating.bot: rating for rating in clean.ratings}
+    return Standings(
+        rows=_ranked_rows(ranked, ratings, clean_by_bot)
+        + tuple(_row(rating, clean_by_bot.get(rating.bot)) for rating in unrated),
+        disqualified=tuple(
+            _row(rating, clean_by_bot.get(rating.bot)) for rating in ratings.ratings if rating.bot in out
+        ),
+        boards=ratings.boards,
+        clean_boards=clean.boards,
+        groups=ratings.groups,
+        bootstrap=ratings.bootstrap,
+        anchor=anchor,
+    )
+
+
+def document(
+    standings: Standings,
+    *,
+    tournament: str,
+    game: str,
+    players: int,
+    format: str,  # noqa: A002  the word of the settings and of the JSON
+    seed_commitment: str,
+    seed: str | None,
+    notes: Sequence[str] = (),
+) -> dict[str, Json]:
+    """Return the standings as plain JSON, floats rounded, so that equal standings give equal bytes.
+
+    The seed is None until it is published. Notes are sentences that belong to the result, such as that the seed isn't secret.
+    """
+    return {
+        "tournament": tournament,
+        "game": game,
+        "players": players,
+        "format": format,
+        "seed_commitment": seed_commitment,
+        "seed": seed,
+        "boards": standings.boards,
+        "clean_boards": standings.clean_boards,
+        "anchor": standings.anchor,
+        "errors": "bootstrap" if standings.bootstrap else "sandwich",
+        "groups": [list(group) for group in standings.groups],
+        "standings": [_plain(row) for row in standings.rows],
+        "disqualified": [_plain(row) for row in standings.disqualified],
+        "notes": list(notes),
+    }
+
+
+def unseparated_runs(separable: NDArray[np.bool_]) -> list[range]:
+    """Return the longest runs of at least two neighbouring rows no two of which can be told apart; runs may overlap."""
+    runs: list[range] = []
+    start = 0
+    for row in range(len(separable)):
+        apart = np.flatnonzero(separable[start:row, row])
+        begin = start + int(apart[-1]) + 1 if apart.size else start
+        if begin > start:
+            runs.append(range(start, row))
+        start = begin
+    runs.append(range(start, len(separable)))
+    return [run for run in runs if len(run) > 1]
+
+
+def _rate_clean(columns: Columns, ratings: Ratings, anchor: str | None, seed: int) -> Ratings:
+    clean = columns.clean()
+    if clean.boards == columns.boards:
+        return ratings
+    if anchor is not None and anchor not in clean.bots:
+        return rate([])
+    return rate(clean, anchor=anchor, seed=seed)
+
+
+def _order(rating: Rating) -> tuple[float, float, str]:
+    assert rating.elo is not None and rating.points_per_deal is not None
+    return (-round(rating.elo, 6), rating.points_per_deal, rating.bot)
+
+
+def _ranked_rows(ranked: Sequence[Rating], ratings: Ratings, clean: dict[str, Rating]) -> tuple[Row, ...]:
+    bots = [rating.bot for rating in ranked]
+    intervals = ratings.rank_intervals(bots)
+    runs = unseparated_runs(ratings.separable(bots))
+    ranks: list[int] = []
+    for index, rating in enumerate(ranked):
+        tied = index > 0 and _order(rating)[:2] == _order(ranked[index - 1])[:2]
+        ranks.append(ranks[-1] if tied else index + 1)
+    return tuple(
+        _row(
+            rating,
+            clean.get(rating.bot),
+            rank=ranks[index],
+            rank_interval=_around(intervals[rating.bot], ranks[index]),
+            superiority=ratings.superiority(rating.bot, bots[index + 1]) if index + 1 < len(bots) else None,
+            unseparated=tuple(number for number, run in enumerate(runs, start=1) if index in run),
+        )
+        for index, rating in enumerate(ranked)
+    )
+
+
+def _around(interval: tuple[int, int] | None, rank: int) -> tuple[int, int] | None:
+    """Extend an interval to hold the rank that the bot has been given."""
+    return interval and (min(interval[0], rank), max(interval[1], rank))
+
+
+def _row(
+    rating: Rating,
+    clean: Rating | None,
+    *,
+    rank: int | None = None,
+    rank_interval: tuple[int, int] | None = None,
+    superiority: float | None = None,
+    unseparated: tuple[int, ...] = (),
+) -> Row:
+    return Row(
+        rank=rank,
+        bot=rating.bot,
+        elo=rating.elo,
+        error=rating.error,
+        rank_interval=rank_interval,
+        superiority=superiority,
+        unseparated=unseparated,
+        points_per_deal=rating.points_per_deal,
+        relative_points=rating.relative_points,
+        relative_points_error=rating.relative_points_error,
+        boards=rating.boards,
+        deals=rating.deals,
+        faults=rating.faults,
+        clean_elo=clean.elo if clean else None,
+        clean_error=clean.error if clean else None,
+        clean_boards=clean.boards if clean else 0,
+    )
+
+
+def _plain(row: Row) -> dict[str, Json]:
+    return {field.name: _rounded(field.name, getattr(row, field.name)) for field in fields(row)}
+
+
+def _rounded(name: str, value: Json | tuple[int, ...]) -> Json:
+    if isinstance(value, float):
+        return round(value, _ELO_DECIMALS if "elo" in name or name in ("error", "clean_error") else _DECIMALS) + 0.0
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,297 @@
+"""Standings for people: a table for terminals, and CSV.
+
+The table fits the width it is given: columns that matter less give way first, then long names lose their middles. Where the
+output's encoding lacks a character, plain ASCII stands in for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+from rich.box import Box
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from leaderboard.standings import Row, Standings
+
+UNKNOWN = "n/a"
+
+_ROWS = "\n    " * 5 + "\n"
+_LINE = Box("    \n    \n ── " + _ROWS)
+_ASCII_LINE = Box("    \n    \n -- " + _ROWS, ascii=True)
+_GAP = 2
+_SHORTEST_NAME = 16
+_MOST_LANES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """Standings as something that rich can print."""
+
+    standings: Standings
+    title: str
+    """Such as the tournament and the game; the number of boards is added."""
+    notes: tuple[str, ...] = ()
+    """Sentences that belong to the result, such as that the seed isn't secret."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        signs = _Signs(options.encoding)
+        yield Text(signs.plain(f"{self.title} · {_count(self.standings.boards, 'board')}"), style="bold")
+        yield Text()
+        if self.standings.rows:
+            columns = _choose(self.standings, signs, options.max_width)
+            yield _table(self.standings.rows, columns, signs)
+            yield Text()
+            for line in _legend(self.standings.rows, columns, options.max_width):
+                yield Text(line, style="dim")
+        else:
+            yield Text("No results yet.", style="dim")
+        for line in (*_warnings(self.standings), *self.notes):
+            yield Text(signs.plain(line), style="yellow")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(min(40, options.max_width), options.max_width)
+
+
+def csv_text(standings: Standings) -> str:
+    """Return the standings as CSV: a header line and a line a bot, empty where the results don't say something."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field.name for field in fields(Row)])
+    for row in (*standings.rows, *standings.disqualified):
+        writer.writerow([_csv_cell(getattr(row, field.name)) for field in fields(Row)])
+    return text.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """The signs that an encoding has, or what stands in for them."""
+
+    encoding: str
+
+    @property
+    def ascii_only(self) -> bool:
+        return not self.encoding.lower().startswith("utf")
+
+    @property
+    def error(self) -> str:
+        return "+-" if self.ascii_only else "±"
+
+    @property
+    def range(self) -> str:
+        return "-" if self.ascii_only else "–"
+
+    @property
+    def minus(self) -> str:
+        return "-" if self.ascii_only else "−"
+
+    @property
+    def cut(self) -> str:
+        return "..." if self.ascii_only else "…"
+
+    @property
+    def bracket(self) -> tuple[str, str, str]:
+        """Top, middle and foot."""
+        return ("\\", "|", "/") if self.ascii_only else ("╮", "│", "╯")
+
+    def plain(self, text: str) -> str:
+        """Replace what can't be printed, and what the encoding lacks."""
+        printable = "".join(letter if letter.isprintable() else "?" for letter in text)
+        if not self.ascii_only:
+            return printable
+        return printable.replace("·", "-").encode(self.encoding, "replace").decode(self.encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    header: str
+    cells: tuple[str, ...]
+    importance: int
+    """Columns of low importance give way first."""
+    legend: str = ""
+    style: Callable[[Row], str] = lambda _: "dim"
+    left: bool = False
+
+    @property
+    def width(self) -> int:
+        return max(cell_len(text) for text in (self.header, *self.cells))
+
+
+def _table(rows: Sequence[Row], columns: Sequence[_Column], signs: _Signs) -> Table:
+    line = _ASCII_LINE if signs.ascii_only else _LINE
+    table = Table(box=line, safe_box=False, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
+    for column in columns:
+        table.add_column(column.header, justify="left" if column.left else "right", no_wrap=True, overflow="crop")
+    for index, row in enumerate(rows):
+        table.add_row(*(Text(column.cells[index], style=column.style(row)) for column in columns))
+    return table
+
+
+def _choose(standings: Standings, signs: _Signs, width: int) -> list[_Column]:
+    """Return the columns that fit into the width, names shortened to what the others leave."""
+    names = tuple(signs.plain(row.bot) for row in standings.rows)
+    longest = max(cell_len(name) for name in ("Bot", *names))
+    rank, *others = _columns(standings, signs)
+    while others and _width([rank, *others]) > width - min(longest, _SHORTEST_NAME):
+        others.remove(min(others, key=lambda column: column.importance))
+    room = max(width - _width([rank, *others]), 1)
+    shortened = tuple(_shorten(name, room, signs.cut) for name in names)
+    return [rank, _Column("Bot", shortened, 10, style=lambda row: "bold" if row.rank == 1 else "", left=True), *others]
+
+
+def _width(columns: Sequence[_Column]) -> int:
+    return sum(column.width + _GAP for column in columns)
+
+
+def _columns(standings: Standings, signs: _Signs) -> list[_Column]:
+    """Return all columns but the names, the rank first."""
+    rows = standings.rows
+    return [
+        _Column("#", tuple(UNKNOWN if row.rank is None else str(row.rank) for row in rows), 10),
+        *_rating_columns(standings, signs),
+        *_points_columns(rows, signs),
+        _Column("Boards", tuple(str(row.boards) for row in rows), 4),
+        _Column(
+            "Faults", tuple(str(row.faults) for row in rows), 7, style=lambda row: "bold red" if row.faults else "dim"
+        ),
+        *_clean_columns(standings, signs),
+    ]
+
+
+def _rating_columns(standings: Standings, signs: _Signs) -> list[_Column]:
+    rows, sign = standings.rows, signs.error
+    error = f"{sign}95%: error against the pool's mean, by boards"
+    elo = tuple(_number(row.elo, 0, signs) for row in rows)
+    next_row = (*(_percent(row.superiority) for row in rows[:-1]), "")
+    brackets = _brackets(rows, signs)
+    columns = [
+        _Column("Elo", elo, 10, style=lambda row: "dim" if row.elo is None else "bold cyan"),
+        _Column(
+            f"{sign}95%",
+            tuple(_error(row.error, 0, signs) for row in rows),
+            9,
+            legend=f"{error} (bootstrap)." if standings.bootstrap else f"{error}.",
+        ),
+        _Column(
+            "",
+            brackets,
+            8,
+            legend="Bracket: not to be told apart.",
+            style=lambda _: "magenta",
+            left=True,
+        ),
+        _Column("Ranks", tuple(_interval(row.rank_interval, signs) for row in rows), 8, style=lambda _: ""),
+        _Column("> next", next_row, 5, legend="> next: chance to be the stronger.", style=lambda _: ""),
+    ]
+    return [column for column in columns if any(column.cells)]
+
+
+def _points_columns(rows: Sequence[Row], signs: _Signs) -> list[_Column]:
+    return [
+        _Column(
+            "Points",
+            tuple(_signed(row.relative_points, signs) for row in rows),
+            6,
+            legend="Points: against the pool; fewer are better.",
+            style=lambda _: "",
+        ),
+        _Column(f"{signs.error}95%", tuple(_error(row.relative_points_error, 2, signs) for row in rows), 2),
+        _Column("Per deal", tuple(_number(row.points_per_deal, 2, signs) for row in rows), 3),
+    ]
+
+
+def _clean_columns(standings: Standings, signs: _Signs) -> list[_Column]:
+    if standings.clean_boards == standings.boards:
+        return []
+    clean = tuple(_number(row.clean_elo, 0, signs) for row in standings.rows)
+    return [_Column("Clean", clean, 1, legend="Clean: boards without a fault.")]
+
+
+def _brackets(rows: Sequence[Row], signs: _Signs) -> tuple[str, ...]:
+    """Draw each group of rows that can't be told apart as a bracket, to the left if there is room; none where they get too many."""
+    top, middle, foot = signs.bracket
+    lanes: list[list[str]] = []
+    for number in sorted({number for row in rows for number in row.unseparated}):
+        members = [index for index, row in enumerate(rows) if number in row.unseparated]
+        lane = next((lane for lane in lanes if lane[members[0]] == " "), None)
+        if lane is None:
+            lanes.append(lane := [" "] * len(rows))
+        lane[members[0] : members[-1] + 1] = [top, *[middle] * (len(members) - 2), foot]
+    if len(lanes) > _MOST_LANES:
+        return ("",) * len(rows)
+    return tuple("".join(lane[index] for lane in lanes).rstrip() for index in range(len(rows)))
+
+
+def _shorten(name: str, width: int, cut: str) -> str:
+    """Take out a name's middle where it is too wide: what tells versions apart is often at the end."""
+    if cell_len(name) <= width:
+        return name
+    if width <= 2 * len(cut):
+        return set_cell_size(name, width).rstrip()
+    tail = (width - len(cut)) // 3
+    end = name[len(name) - tail :]
+    while cell_len(end) > tail:
+        end = end[1:]
+    return set_cell_size(name, width - len(cut) - cell_len(end)).rstrip() + cut + end
+
+
+def _legend(rows: Sequence[Row], columns: Sequence[_Column], width: int) -> list[str]:
+    """Explain the columns that are shown, as many sentences to a line as fit."""
+    sentences = [column.legend for column in columns if column.legend]
+    if any(row.elo is None or row.error is None for row in rows):
+        sentences.append(f"{UNKNOWN}: too few boards, or wins or losses alone.")
+    lines = [""]
+    for sentence in sentences:
+        longer = f"{lines[-1]} {sentence}".lstrip()
+        lines[-1:] = [longer] if cell_len(longer) <= width else [lines[-1], sentence]
+    return lines
+
+
+def _warnings(standings: Standings) -> list[str]:
+    lines = []
+    if len(standings.groups) > 1:
+        groups = "; ".join(", ".join(group) for group in standings.groups)
+        lines.append(f"Ratings of different groups can't be compared, since these never met: {groups}.")
+    if standings.disqualified:
+        bots = ", ".join(f"{row.bot} ({_count(row.faults, 'fault')})" for row in standings.disqualified)
+        lines.append(f"Disqualified: {bots}.")
+    return lines
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _number(value: float | None, decimals: int, signs: _Signs) -> str:
+    return UNKNOWN if value is None else f"{value:.{decimals}f}".replace("-", signs.minus)
+
+
+def _signed(value: float | None, signs: _Signs) -> str:
+    return UNKNOWN if value is None else f"{round(value, 2) + 0.0:+.2f}".replace("-", signs.minus)
+
+
+def _error(value: float | None, decimals: int, signs: _Signs) -> str:
+    return UNKNOWN if value is None else f"{signs.error}{max(value, 10.0**-decimals):.{decimals}f}"
+
+
+def _interval(interval: tuple[int, int] | None, signs: _Signs) -> str:
+    if interval is None:
+        return UNKNOWN
+    low, high = interval
+    return str(low) if low == high else f"{low}{signs.range}{high}"
+
+
+def _percent(chance: float | None) -> str:
+    if chance is None:
+        return UNKNOWN
+    return ">99%" if chance > 0.99 else f"{100 * chance:.0f}%"
+
+
+def _csv_cell(value: object) -> object:
+    return " ".join(str(part) for part in value) if isinstance(value, tuple) else "" if value is None else value
