@@ -1,0 +1,186 @@
+"""Bots that the arena starts itself: one process an instance, watched over by the supervisor.
+
+What is executed, with which environment and where, is worked out in one place, `make_command`; a sandbox wraps that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from arena.errors import BotUnusable
+from arena.players.base import Player, Setup, Transport
+from arena.players.connection import Connection, Endpoint
+from arena.players.lag import Lag
+from arena.players.process import Command, Exit, Process, Supervisor
+from arena.settings import Entry
+
+ADDRESS_VARIABLE = "ARENA_BOT_ADDRESS"
+
+STOP_GRACE = 0.5
+"""Seconds between SIGTERM and SIGKILL where an instance ends in peace."""
+
+_LONGEST_SOCKET_PATH = 103
+_LONGEST_OUTPUT_SHOWN = 10
+
+_INHERITED = frozenset(
+    (
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TMP", "TEMP", "TZ", "LANG", "LANGUAGE"),
+        *("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "JAVA_HOME", "DOTNET_ROOT", "LD_LIBRARY_PATH"),
+        *("GOROOT", "GOPATH", "GOCACHE", "CARGO_HOME", "RUSTUP_HOME"),
+    )
+)
+"""What bots get of the arena's environment, besides LC_*: never a token, and no proxy, which would break local addresses."""
+
+_SET = {
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONHASHSEED": "0",  # a Python bot that goes through a set of texts repeats itself exactly
+    "GRPC_ENABLE_FORK_SUPPORT": "0",
+    "GRPC_VERBOSITY": "ERROR",
+}
+
+
+def make_environment(inherited: Mapping[str, str], address: str) -> dict[str, str]:
+    """Return a bot's whole environment."""
+    kept = {name: value for name, value in inherited.items() if name in _INHERITED or name.startswith("LC_")}
+    return kept | _SET | {ADDRESS_VARIABLE: address}
+
+
+def make_command(entry: Entry, address: str) -> Command:
+    """Return what is to be executed for a bot that is to serve at `address`.
+
+    `python` and `python3` are the interpreter that runs the arena; a program with a slash is relative to the bot's
+    directory, any other is looked for on the PATH. Raises BotUnusable if the program or the directory is not there.
+    """
+    environment = make_environment(os.environ, address)
+    directory = entry.directory.absolute()
+    if not directory.is_dir():
+        raise BotUnusable(f"bot {entry.name}: its directory {directory} does not exist")
+    program = _find_program(entry, directory, environment)
+    if not os.access(program, os.X_OK) or Path(program).is_dir():
+        raise BotUnusable(f"bot {entry.name}: {program} is not executable; try chmod +x, or name its interpreter first")
+    return Command((program, *entry.command[1:]), environment, directory)
+
+
+def _find_program(entry: Entry, directory: Path, environment: Mapping[str, str]) -> str:
+    word = entry.command[0]
+    if word in ("python", "python3"):
+        return sys.executable
+    if "/" in word:
+        if not (directory / word).exists():
+            raise BotUnusable(f"bot {entry.name}: {directory / word} does not exist; build it, or mend its command")
+        return str(directory / word)
+    program = shutil.which(word, path=environment.get("PATH"))
+    if program is None:
+        raise BotUnusable(f"bot {entry.name}: there is no program {word!r} on the PATH; install it, or give its path")
+    return program
+
+
+class LaunchedBot(Endpoint):
+    """One instance of a bot as a process: each start is a new process at a new address."""
+
+    def __init__(self, entry: Entry, instance: str, launcher: Launcher) -> None:
+        self._entry = entry
+        self._instance = instance
+        self._launcher = launcher
+        self._process: Process | None = None
+        self._folder: Path | None = None
+        self._address = ""
+
+    @property
+    def name(self) -> str:
+        """The bot's name with its instance's."""
+        return f"{self._entry.name} (instance {self._instance})"
+
+    @property
+    def launched(self) -> bool:
+        """Whether the arena's own processors do the work: yes."""
+        return True
+
+    @property
+    def ended(self) -> asyncio.Future[Exit] | None:
+        """Done once the process has ended."""
+        return self._process.ended if self._process else None
+
+    @property
+    def dropping(self) -> bool:
+        """Whether the process writes so fast that its output is being dropped."""
+        return self._process is not None and self._process.dropping
+
+    async def open(self) -> str:
+        """Start the process and return where it is to serve."""
+        if self._entry.tcp:
+            self._address = f"127.0.0.1:{_free_port()}"
+        else:
+            self._folder = self._launcher.make_folder()
+            self._address = f"unix:{self._folder / 'bot.sock'}"
+        command = make_command(self._entry, self._address)
+        try:
+            self._process = await self._launcher.supervisor.launch(command)
+        except BotUnusable as refusal:
+            raise BotUnusable(f"bot {self._entry.name}: {command.argv[0]} cannot be run: {refusal}") from refusal
+        return self._address
+
+    async def output(self) -> str:
+        """Return the last lines of the process's output."""
+        return await self._process.output() if self._process else ""
+
+    async def explain(self, reason: str) -> str:
+        """Say what is known of a start that failed."""
+        shown = "\n".join(f"    {line}" for line in (await self.output()).splitlines()[-_LONGEST_OUTPUT_SHOWN:])
+        return (
+            f"bot {self._entry.name}: `{shlex.join(self._entry.command)}` {reason};"
+            f" it was to serve arena.v1.BotService at {ADDRESS_VARIABLE}={self._address}"
+            + (f"; the last that it wrote:\n{shown}" if shown else "; it wrote nothing")
+        )
+
+    async def close(self, *, in_peace: bool) -> None:
+        """End the process with all that it started, and remove its folder."""
+        process, self._process = self._process, None
+        folder, self._folder = self._folder, None
+        try:
+            if process is not None:
+                await process.stop(STOP_GRACE if in_peace else 0.0)
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+class Launcher(Transport):
+    """Starts bots by their command."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._folders = 0
+        self._lag = Lag()
+        self.supervisor = Supervisor(setup.folder)
+
+    def player(self, entry: Entry, instance: str) -> Player:
+        """Return a player that will be a process of its own."""
+        return Connection(LaunchedBot(entry, instance, self), self._setup, self._lag)
+
+    async def close(self) -> None:
+        """End the supervisor."""
+        await self.supervisor.close()
+
+    def make_folder(self) -> Path:
+        """Make a new private folder for one socket; raise BotUnusable if its path is too long for a socket's."""
+        self._folders += 1
+        folder = self._setup.folder / f"{self._folders:x}"
+        if len(os.fsencode(folder / "bot.sock")) > _LONGEST_SOCKET_PATH:
+            raise BotUnusable(f"the path {folder} is too long for a socket; set TMPDIR to a shorter one, such as /tmp")
+        folder.mkdir(mode=0o700, parents=True)
+        return folder
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
