@@ -1,12 +1,25 @@
-"""A match: a line-up of bots and the same deals, played at one table for each distinct seating that rotation gives."""
+"""A match: a line-up of bots and the same deals, played at one table for each distinct seating that rotation gives.
+
+Deals, the bots' random numbers and table ids come from separate streams of the tournament's seed, named by match, attempt
+and table, so that neither rotation nor concurrency nor a fault can change a deal.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arena.cards import Card
+from arena.dealing import Stream, opaque_id, random_word
+from arena.decision import DealResult
 from arena.game import Game
+from arena.players.base import Player
+from arena.players.roster import Place, Roster
 from arena.record import DealRecord
-from arena.results import Result
+from arena.results import Result, places
+from arena.table import Table, TableResult, TableRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +57,107 @@ class MatchResult:
     """How many decisions were asked, over all tables."""
     seconds: float
     """How long the match took."""
+
+
+def deal_hands(key: bytes, game: Game, match: int, attempt: int, table: int | None, number: int) -> list[list[Card]]:
+    """Return the hands of a deal: the same at every table of a match, unless `table` names one with deals of its own."""
+    own = () if table is None else (table,)
+    return Stream(key, "deal", match, attempt, number, *own).deal(game.deck, game.players)
+
+
+def seat_places(match: Match, seating: Sequence[int], rotation: int) -> tuple[Place, ...]:
+    """Return who sits at each seat: a bot, which of its instances, and a number for each of its seats at the table."""
+    bots = [match.line_up[index] for index in seating]
+    return tuple(Place(bot, rotation, bots[:seat].count(bot)) for seat, bot in enumerate(bots))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlay:
+    """How the matches of a tournament are played: the same for all of them."""
+
+    rules: TableRules
+    roster: Roster
+    key: bytes
+    tables: asyncio.Semaphore
+    """At most so many tables are in play at once, over all matches."""
+    independent: bool = False
+    """Whether each table has deals of its own."""
+
+    async def play(self, match: Match, attempt: int = 0) -> MatchResult:
+        """Play all tables of a match; raise Void where the arena itself is at fault."""
+        began = time.monotonic()
+        tasks = [
+            asyncio.create_task(self._play_table(match, attempt, rotation, seating))
+            for rotation, seating in enumerate(match.seatings(self.rules.game))
+        ]
+        try:
+            played = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        tables = [table for table, _ in played]
+        await self._tell(played)
+        return MatchResult(
+            match=match,
+            attempt=attempt,
+            tables=tuple(table.records for table in tables),
+            results=tuple(
+                row for rotation, table in enumerate(tables) for row in table_results(match, rotation, table.records)
+            ),
+            decisions=sum(table.decisions for table in tables),
+            seconds=time.monotonic() - began,
+        )
+
+    async def _play_table(
+        self, match: Match, attempt: int, rotation: int, seating: tuple[int, ...]
+    ) -> tuple[TableResult, tuple[Player, ...]]:
+        game = self.rules.game
+        own_table = rotation if self.independent else None
+        async with self.tables, self.roster.seated(seat_places(match, seating, rotation)) as players:
+            table = Table(
+                self.rules,
+                players,
+                [match.line_up[index] for index in seating],
+                table_id=opaque_id(self.key, "table", match.number, attempt, rotation),
+                deals=match.deals,
+                hands_of=lambda number: deal_hands(self.key, game, match.number, attempt, own_table, number),
+                random_of=lambda seat, number: random_word(
+                    self.key, "bot", match.number, attempt, rotation, seat, number
+                ),
+            )
+            return await table.play(), players
+
+    async def _tell(self, played: Sequence[tuple[TableResult, tuple[Player, ...]]]) -> None:
+        """Tell every player how its deals ended, now that all tables are over and nobody can meet these deals again."""
+        told: dict[int, tuple[Player, list[DealResult]]] = {}
+        for table, players in played:
+            for player, results in zip(players, table.deal_results, strict=True):
+                told.setdefault(id(player), (player, []))[1].extend(results)
+        await asyncio.gather(*(player.finish_deals(results) for player, results in told.values()))
+
+
+def table_results(match: Match, table: int, records: Sequence[DealRecord]) -> tuple[Result, ...]:
+    """Return what a table's records place: each deal by itself, or the game as a whole."""
+    if records[-1].placed_by_game:
+        return (_result(match, table, records, deal=0, points=records[-1].totals),)
+    return tuple(
+        _result(match, table, [record], deal=record.number, points=record.game.side_totals(record.scores))
+        for record in records
+    )
+
+
+def _result(match: Match, table: int, records: Sequence[DealRecord], *, deal: int, points: tuple[int, ...]) -> Result:
+    last = records[-1]
+    sides = last.game.sides
+    side_of = last.game.side_of
+    fault_sides = [side_of[fault.seat] for record in records for fault in record.faults]
+    return Result(
+        board=(match.number, deal),
+        table=table,
+        bots=tuple(last.bots[seats[0]] for seats in sides),
+        points=points,
+        places=places(points, frozenset(side_of[seat] for seat in last.retired)),
+        faults=tuple(fault_sides.count(side) for side in range(len(sides))),
+        deals=len(records),
+    )

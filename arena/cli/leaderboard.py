@@ -1,0 +1,107 @@
+"""`arena leaderboard`: the leaderboard of a tournament, also while it is played."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from arena.cli.output import make_console, print_json
+from arena.errors import BadInput
+
+if TYPE_CHECKING:
+    from arena.settings import Tournament
+    from arena.store import Store
+    from leaderboard.terminal import Leaderboard
+
+EXAMPLE = """\b
+Examples:
+  arena leaderboard
+  arena leaderboard 3f9a --csv > leaderboard.csv
+  arena leaderboard --server 127.0.0.1:50050 --json
+"""
+
+store_option = click.option(
+    "--store",
+    default="arena.db",
+    show_default=True,
+    envvar="ARENA_STORE",
+    metavar="PATH|URL",
+    help="The database: a file, or an SQLAlchemy URL.",
+)
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("tournament", required=False)
+@store_option
+@click.option("--anchor", metavar="BOT", help="Rate this bot 1500, instead of the pool's mean.")
+@click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
+@click.option("--server", metavar="ADDRESS", help="Ask the arena at this address.")
+def command(
+    tournament: str | None, store: str, anchor: str | None, as_json: bool, as_csv: bool, server: str | None
+) -> None:
+    """Show the leaderboard of a tournament: TOURNAMENT is an id or its beginning, the latest if left out."""
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other: leave one of them out.")
+    if server is not None:
+        if anchor is not None or as_csv:
+            raise click.UsageError("--server gives the leaderboard as it is: leave --anchor and --csv out.")
+        print_server_leaderboard(server, tournament, as_json=as_json)
+        return
+    from arena.store import Store
+
+    with Store.open(store, create=False) as opened:
+        print_leaderboard(opened, tournament, anchor=anchor, as_json=as_json, as_csv=as_csv)
+
+
+def print_leaderboard(
+    store: Store, tournament: str | None, *, anchor: str | None = None, as_json: bool = False, as_csv: bool = False
+) -> None:
+    """Print a stored tournament's leaderboard to stdout; raise BadInput for an unknown tournament or anchor."""
+    from arena.report import stored_document, stored_standings
+
+    found = store.tournament(tournament)
+    try:
+        if as_json:
+            print_json(stored_document(store, found, anchor=anchor))
+        elif as_csv:
+            from leaderboard.terminal import csv_text
+
+            sys.stdout.write(csv_text(stored_standings(store, found, anchor=anchor)))
+        else:
+            make_console().print(make_leaderboard(store, found, anchor=anchor))
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+
+
+def make_leaderboard(store: Store, tournament: Tournament, *, anchor: str | None = None) -> Leaderboard:
+    """Return a stored tournament's leaderboard as rich can print it."""
+    from arena.report import result_notes, stored_standings
+    from leaderboard.terminal import Leaderboard
+
+    settings = tournament.settings
+    sides = ", partners" if settings.partners else ""
+    return Leaderboard(
+        stored_standings(store, tournament, anchor=anchor),
+        f"{settings.game} · {settings.players} players{sides} · tournament {tournament.id}",
+        result_notes(store, tournament),
+    )
+
+
+def print_server_leaderboard(server: str, tournament: str | None, *, as_json: bool) -> None:
+    """Print a server's leaderboard to stdout."""
+    from arena.client import leaderboard_of_server
+    from leaderboard.standings import read_document
+    from leaderboard.terminal import Leaderboard
+
+    text = asyncio.run(leaderboard_of_server(server, tournament))
+    if as_json:
+        sys.stdout.write(text + "\n")
+        return
+    values = json.loads(text)
+    title = f"{values['game']} · {values['players']} players · tournament {values['tournament']}"
+    make_console().print(Leaderboard(read_document(values), title, tuple(values["notes"])))

@@ -1,0 +1,61 @@
+"""The leaderboard of a stored tournament: always computed from the store, never kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from arena.settings import Tournament
+from leaderboard.standings import Json, Standings, document, make_standings
+
+if TYPE_CHECKING:
+    from arena.store import Store
+
+
+def stored_standings(store: Store, tournament: Tournament, *, anchor: str | None = None) -> Standings:
+    """Rate what has been played of a tournament so far.
+
+    Raises `ValueError` for an anchor without results.
+    """
+    return make_standings(store.results(tournament.id), anchor=anchor)
+
+
+def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
+    """Return what one must know of a tournament to judge its result, in sentences."""
+    settings = tournament.settings
+    notes = []
+    if tournament.finished is None:
+        done = len(store.matches(tournament.id, done=True))
+        notes.append(f"Not finished: {done} of {len(store.matches(tournament.id))} matches are played.")
+    if not tournament.seed.secret:
+        notes.append("The seed was chosen by hand, so it is not secret: whoever knows it knows all deals.")
+    remembering = [entry.name for entry in tournament.entries if not entry.launched]
+    if settings.trust_bots:
+        remembering = [entry.name for entry in tournament.entries]
+    if remembering and not settings.independent:
+        notes.append(f"Could meet deals again and remember them: {', '.join(remembering)} (see --independent).")
+    return tuple(notes)
+
+
+def stored_document(store: Store, tournament: Tournament, *, anchor: str | None = None) -> dict[str, Json]:
+    """Return the JSON document of a tournament's leaderboard; the seed is in it once the tournament is finished."""
+    settings = tournament.settings
+    return document(
+        stored_standings(store, tournament, anchor=anchor),
+        tournament=tournament.id,
+        game=settings.game,
+        players=settings.players,
+        format=settings.format.value,
+        seed_commitment=tournament.seed.commitment,
+        seed=tournament.seed.key.hex() if tournament.finished else None,
+        notes=result_notes(store, tournament),
+    )
+
+
+def document_text(store: Store, tournament: str | None) -> tuple[str, str]:
+    """Return a tournament's id and its document as text, by id or its beginning; the latest for None.
+
+    Raises BadInput where there is no such tournament.
+    """
+    found = store.tournament(tournament)
+    return found.id, json.dumps(stored_document(store, found), indent=2)
