@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 from arena.decision import Choice, DealResult, Decision, Description
 from arena.faults import Evidence, Failure, FaultKind, substitute
 from arena.players.base import Answer, Player
+from arena.players.roster import Place, Roster
 
 Script = Callable[[Decision], Choice]
 
@@ -54,3 +56,28 @@ class Scripted(Player):
 
     async def close(self) -> None:
         """Be gone."""
+
+
+class ScriptedRoster(Roster):
+    """A roster of scripted players: one a bot and rotation, made when first seated."""
+
+    def __init__(self, scripts: Mapping[str, Script]) -> None:
+        self._scripts = scripts
+        self.players: dict[Place, Scripted] = {}
+        self.renewed: list[str] = []
+
+    def may_remember(self, bots: Iterable[str]) -> bool:
+        """Trust them."""
+        del bots
+        return False
+
+    @asynccontextmanager
+    async def seated(self, places: Sequence[Place]) -> AsyncIterator[tuple[Player, ...]]:
+        """Hold the players."""
+        for place in places:
+            self.players.setdefault(place, Scripted(self._scripts[place.bot]))
+        yield tuple(self.players[place] for place in places)
+
+    async def renew(self, bots: Iterable[str]) -> None:
+        """Remember who was to start afresh."""
+        self.renewed.extend(bots)
