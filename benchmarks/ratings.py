@@ -71,9 +71,9 @@ class Simulation:
         """Return the bots' strengths: the strongest takes about half the points of the weakest."""
         return np.linspace(-0.4, 0.4, self.bots)
 
-    def coverage(self, tournaments: int) -> float:
+    def coverage(self, tournaments: int, endless: int = ENDLESS) -> float:
         """Return the part of the 95 % intervals, over all tournaments and pairs of bots, that hold the truth."""
-        truth = rate(self.play(seed=0, matches=ENDLESS))
+        truth = rate(self.play(seed=0, matches=endless))
         held = asked = 0
         for seed in range(1, tournaments + 1):
             estimate = rate(self.play(seed, self.matches))

@@ -183,10 +183,10 @@ def _scatter(comparisons: Comparisons, total: Comparisons, strengths: Floats, se
 
 def _relative(covariance: Floats, group: Whole) -> Floats:
     """Turn the covariance of values into that of values less the mean of their group."""
-    together = group[:, None] == group[None, :]
-    share = together / together.sum(axis=1, keepdims=True)
-    centred = covariance - share @ covariance
-    return np.asarray(centred - centred @ share)
+    member = (group[:, None] == np.arange(group.max(initial=-1) + 1)).astype(np.float64)
+    mean = member / member.sum(axis=0)
+    centred = covariance - member @ (mean.T @ covariance)
+    return np.asarray(centred - (centred @ mean) @ member.T)
 
 
 def _place(elo: Floats, group: Whole, bots: Sequence[str], anchor: str | None) -> Floats:

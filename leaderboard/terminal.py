@@ -18,9 +18,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from leaderboard.signs import UNKNOWN, Signs
 from leaderboard.standings import Row, Standings
-
-UNKNOWN = "n/a"
 
 _ROWS = "\n    " * 5 + "\n"
 _LINE = Box("    \n    \n ── " + _ROWS)
@@ -41,7 +40,7 @@ class Leaderboard:
     """Sentences that belong to the result, such as that the seed isn't secret."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        signs = _Signs(options.encoding)
+        signs = Signs(options.encoding)
         yield Text(signs.plain(f"{self.title} · {_count(self.standings.boards, 'board')}"), style="bold")
         yield Text()
         if self.standings.rows:
@@ -70,45 +69,6 @@ def csv_text(standings: Standings) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Signs:
-    """The signs that an encoding has, or what stands in for them."""
-
-    encoding: str
-
-    @property
-    def ascii_only(self) -> bool:
-        return not self.encoding.lower().startswith("utf")
-
-    @property
-    def error(self) -> str:
-        return "+-" if self.ascii_only else "±"
-
-    @property
-    def range(self) -> str:
-        return "-" if self.ascii_only else "–"
-
-    @property
-    def minus(self) -> str:
-        return "-" if self.ascii_only else "−"
-
-    @property
-    def cut(self) -> str:
-        return "..." if self.ascii_only else "…"
-
-    @property
-    def bracket(self) -> tuple[str, str, str]:
-        """Top, middle and foot."""
-        return ("\\", "|", "/") if self.ascii_only else ("╮", "│", "╯")
-
-    def plain(self, text: str) -> str:
-        """Replace what can't be printed, and what the encoding lacks."""
-        printable = "".join(letter if letter.isprintable() else "?" for letter in text)
-        if not self.ascii_only:
-            return printable
-        return printable.replace("·", "-").encode(self.encoding, "replace").decode(self.encoding)
-
-
-@dataclass(frozen=True, slots=True)
 class _Column:
     header: str
     cells: tuple[str, ...]
@@ -123,7 +83,7 @@ class _Column:
         return max(cell_len(text) for text in (self.header, *self.cells))
 
 
-def _table(rows: Sequence[Row], columns: Sequence[_Column], signs: _Signs) -> Table:
+def _table(rows: Sequence[Row], columns: Sequence[_Column], signs: Signs) -> Table:
     line = _ASCII_LINE if signs.ascii_only else _LINE
     table = Table(box=line, safe_box=False, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
     for column in columns:
@@ -133,7 +93,7 @@ def _table(rows: Sequence[Row], columns: Sequence[_Column], signs: _Signs) -> Ta
     return table
 
 
-def _choose(standings: Standings, signs: _Signs, width: int) -> list[_Column]:
+def _choose(standings: Standings, signs: Signs, width: int) -> list[_Column]:
     """Return the columns that fit into the width, names shortened to what the others leave."""
     names = tuple(signs.plain(row.bot) for row in standings.rows)
     longest = max(cell_len(name) for name in ("Bot", *names))
@@ -149,7 +109,7 @@ def _width(columns: Sequence[_Column]) -> int:
     return sum(column.width + _GAP for column in columns)
 
 
-def _columns(standings: Standings, signs: _Signs) -> list[_Column]:
+def _columns(standings: Standings, signs: Signs) -> list[_Column]:
     """Return all columns but the names, the rank first."""
     rows = standings.rows
     return [
@@ -164,17 +124,17 @@ def _columns(standings: Standings, signs: _Signs) -> list[_Column]:
     ]
 
 
-def _rating_columns(standings: Standings, signs: _Signs) -> list[_Column]:
-    rows, sign = standings.rows, signs.error
+def _rating_columns(standings: Standings, signs: Signs) -> list[_Column]:
+    rows, sign = standings.rows, signs.plus_minus
     error = f"{sign}95%: error against the pool's mean, by boards"
-    elo = tuple(_number(row.elo, 0, signs) for row in rows)
-    next_row = (*(_percent(row.superiority) for row in rows[:-1]), "")
+    elo = tuple(signs.number(row.elo, 0) for row in rows)
+    next_row = (*(signs.percent(row.superiority) for row in rows[:-1]), "")
     brackets = _brackets(rows, signs)
     columns = [
         _Column("Elo", elo, 10, style=lambda row: "dim" if row.elo is None else "bold cyan"),
         _Column(
             f"{sign}95%",
-            tuple(_error(row.error, 0, signs) for row in rows),
+            tuple(signs.error(row.error, 0) for row in rows),
             9,
             legend=f"{error} (bootstrap)." if standings.bootstrap else f"{error}.",
         ),
@@ -186,35 +146,35 @@ def _rating_columns(standings: Standings, signs: _Signs) -> list[_Column]:
             style=lambda _: "magenta",
             left=True,
         ),
-        _Column("Ranks", tuple(_interval(row.rank_interval, signs) for row in rows), 8, style=lambda _: ""),
+        _Column("Ranks", tuple(signs.interval(row.rank_interval) for row in rows), 8, style=lambda _: ""),
         _Column("> next", next_row, 5, legend="> next: chance to be the stronger.", style=lambda _: ""),
     ]
     return [column for column in columns if any(column.cells)]
 
 
-def _points_columns(rows: Sequence[Row], signs: _Signs) -> list[_Column]:
+def _points_columns(rows: Sequence[Row], signs: Signs) -> list[_Column]:
     return [
         _Column(
             "Points",
-            tuple(_signed(row.relative_points, signs) for row in rows),
+            tuple(signs.signed(row.relative_points) for row in rows),
             6,
             legend="Points: against the pool; fewer are better.",
             style=lambda _: "",
         ),
-        _Column(f"{signs.error}95%", tuple(_error(row.relative_points_error, 2, signs) for row in rows), 2),
-        _Column("Per deal", tuple(_number(row.points_per_deal, 2, signs) for row in rows), 3),
+        _Column(f"{signs.plus_minus}95%", tuple(signs.error(row.relative_points_error, 2) for row in rows), 2),
+        _Column("Per deal", tuple(signs.number(row.points_per_deal, 2) for row in rows), 3),
     ]
 
 
-def _clean_columns(standings: Standings, signs: _Signs) -> list[_Column]:
+def _clean_columns(standings: Standings, signs: Signs) -> list[_Column]:
     if standings.clean_boards == standings.boards:
         return []
-    clean = tuple(_number(row.clean_elo, 0, signs) for row in standings.rows)
+    clean = tuple(signs.number(row.clean_elo, 0) for row in standings.rows)
     return [_Column("Clean", clean, 1, legend="Clean: boards without a fault.")]
 
 
-def _brackets(rows: Sequence[Row], signs: _Signs) -> tuple[str, ...]:
-    """Draw each group of rows that can't be told apart as a bracket, to the left if there is room; none where they get too many."""
+def _brackets(rows: Sequence[Row], signs: Signs) -> tuple[str, ...]:
+    """Draw each group of rows that can't be told apart as a bracket, to the left if there is room; none if they are too many."""
     top, middle, foot = signs.bracket
     lanes: list[list[str]] = []
     for number in sorted({number for row in rows for number in row.unseparated}):
@@ -266,31 +226,6 @@ def _warnings(standings: Standings) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _number(value: float | None, decimals: int, signs: _Signs) -> str:
-    return UNKNOWN if value is None else f"{value:.{decimals}f}".replace("-", signs.minus)
-
-
-def _signed(value: float | None, signs: _Signs) -> str:
-    return UNKNOWN if value is None else f"{round(value, 2) + 0.0:+.2f}".replace("-", signs.minus)
-
-
-def _error(value: float | None, decimals: int, signs: _Signs) -> str:
-    return UNKNOWN if value is None else f"{signs.error}{max(value, 10.0**-decimals):.{decimals}f}"
-
-
-def _interval(interval: tuple[int, int] | None, signs: _Signs) -> str:
-    if interval is None:
-        return UNKNOWN
-    low, high = interval
-    return str(low) if low == high else f"{low}{signs.range}{high}"
-
-
-def _percent(chance: float | None) -> str:
-    if chance is None:
-        return UNKNOWN
-    return ">99%" if chance > 0.99 else f"{100 * chance:.0f}%"
 
 
 def _csv_cell(value: object) -> object:
