@@ -39,8 +39,9 @@ DEFAULT_BOARDS: Final = 120
 DEFAULT_GAMES: Final = 24
 """The same in format `game`, where a match is one board and takes much longer."""
 
-_WINDOW: Final = 32  # from so many line-ups the next one is picked
-_EXCHANGES: Final = 10_000  # so often a match gets another circle, at most, to even out neighbours
+_WINDOW: Final = 100  # from so many line-ups the next one is picked
+_EXCHANGES: Final = 15_000  # so often a match gets another circle, at most, to even out neighbours
+_IDLE: Final = 4  # after so many turns without gain some matches take any circle
 
 _SIX: Final = (
     "12345 13254 14532 15423 21435 23541 24153 25314 31524 32451 "
@@ -122,18 +123,14 @@ def _round_robin(settings: Settings, count: int, sides: int, wanted: int) -> boo
 
 
 def _all_meet(count: int, sides: int, wanted: int, stream: Stream) -> list[LineUp]:
-    """Return all line-ups, each as often as it takes for every bot to play `wanted` matches and for circles to be even."""
-    step = len(circles(sides))
-    if count < sides:
-        copies, extra = divmod(sides, count)
-        line_ups = comb(count, extra)
-        of_a_bot = line_ups
-    else:
-        copies, extra = 0, sides
-        line_ups = comb(count, sides)
-        of_a_bot = comb(count - 1, sides - 1)
-        if count > sides:  # each pair meets this often, which must be divisible by the number of distances
-            step = (sides - 1) // gcd(sides - 1, comb(count - 2, sides - 2))
+    """Return all line-ups, each as often as it takes for every bot to play at least `wanted` matches.
+
+    Where these are few, because there are no more bots than sides, each is there once or more for every circle.
+    """
+    copies, extra = divmod(sides, count) if count < sides else (0, sides)
+    line_ups = comb(count, extra)
+    of_a_bot = line_ups if copies else comb(count - 1, sides - 1)
+    step = len(circles(sides)) if count <= sides else 1
     times = ceil(wanted / of_a_bot / step) * step
     _check_length(times * line_ups)
     each = [tuple(sorted((*range(count),) * copies + chosen)) for chosen in combinations(range(count), extra)]
@@ -229,14 +226,21 @@ class _Neighbours:
         return best[stream.below(len(best))]
 
     @property
-    def even(self) -> bool:
-        """Whether every bot has sat equally often at each distance behind each other one."""
-        return all(
-            len({self._times[(bot * self._bots + other) * self._sides + distance] for distance in self._half}) == 1
-            and self._times[(bot * self._bots + other) * self._sides + 1]
-            == self._times[(other * self._bots + bot) * self._sides + 1]
-            for bot, other in permutations(range(self._bots), 2)
-        )
+    def unevenness(self) -> int:
+        """How far the counts are from being equal, or as near to it as they can be, for each pair: 0 if they are that."""
+        total = 0
+        for bot, other in combinations(range(self._bots), 2):
+            cells = [
+                (one * self._bots + two) * self._sides + distance
+                for distance in self._half
+                for one, two in ((bot, other), (other, bot))
+                if 2 * distance < self._sides or one < two
+            ]
+            counts = [self._times[cell] for cell in cells]
+            low, rest = divmod(sum(counts), len(counts))
+            total += sum(count * count for count in counts)
+            total -= rest * (low + 1) ** 2 + (len(counts) - rest) * low**2
+        return total
 
 
 def _with_circles(line_ups: Sequence[LineUp], bots: int, stream: Stream) -> Iterator[tuple[LineUp, tuple[int, ...]]]:
@@ -260,17 +264,29 @@ def _with_circles(line_ups: Sequence[LineUp], bots: int, stream: Stream) -> Iter
 def _exchange(
     neighbours: _Neighbours, rests: list[list[int]], line_ups: Sequence[LineUp], chosen: list[int], stream: Stream
 ) -> None:
-    """Choose again, with all matches in view, the circles of line-ups that don't go through all of them."""
+    """Choose again, with all matches in view, the circles of line-ups that don't go through all of them.
+
+    When that has led nowhere for a while, some matches take any circle: what is best for each alone can be a dead end.
+    """
     matches = sum(map(len, rests))
+    best, least, idle = chosen[:], neighbours.unevenness, 0
     for _ in range(_EXCHANGES // matches if matches else 0):
-        if neighbours.even:
-            return
+        if not least:
+            break
         for rest in rests:
             for match in rest:
                 neighbours.count(line_ups[match], chosen[match], -1)
                 taken = [chosen[other] for other in rest if other != match]
-                chosen[match] = neighbours.evenest(line_ups[match], taken, stream)
+                if idle == _IDLE and not stream.below(max(8, matches // 8)):
+                    chosen[match] = stream.shuffle([c for c in range(len(neighbours.circles)) if c not in taken])[0]
+                else:
+                    chosen[match] = neighbours.evenest(line_ups[match], taken, stream)
                 neighbours.count(line_ups[match], chosen[match], 1)
+        now = neighbours.unevenness
+        idle = 0 if now < least else (idle + 1) % (_IDLE + 1)
+        if now < least:
+            best, least = chosen[:], now
+    chosen[:] = best
 
 
 # --- How even a schedule is ---
