@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from arena.settings import Tournament
+from arena.tournament import disqualified_bots
 from leaderboard.standings import Json, Standings, document, make_standings
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ def stored_standings(store: Store, tournament: Tournament, *, anchor: str | None
 
     Raises `ValueError` for an anchor without results.
     """
-    return make_standings(store.results(tournament.id), anchor=anchor)
+    out = disqualified_bots(store, tournament)
+    return make_standings(store.results(tournament.id), anchor=anchor, disqualified=out)
 
 
 def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.dealing import Seed
+from arena.disqualification import blocks, disqualified
 from arena.errors import ArenaError, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Fault
@@ -74,37 +75,83 @@ async def run_tournament(
     Raises BadInput where it cannot be played as asked, BotUnusable where a bot does not start (unless `skip_broken`),
     and Interrupted where it was stopped before its end.
     """
-    pace = pace or Pace()
-    stop = stop or asyncio.Event()
     with store.coordinate():
-        tournament, notices = _find_or_create(store, settings, entries, resume=resume, fresh=fresh)
-        matches = store.matches(tournament.id)
-        waiting = store.matches(tournament.id, done=False)
-        boards = sum(match.deals or 1 for match in matches)
-        yield Started(tournament.id, len(matches), len(matches) - len(waiting), boards, tournament.seed.commitment)
-        for text in notices:
-            yield Notice(text)
-        if waiting:
-            async for event in _play(
-                store, tournament, waiting, len(matches), pace, skip_broken=skip_broken, stop=stop
-            ):
-                yield event
-            store.finish(tournament.id)
+        finished = None if fresh else _finished(store, settings, entries, resume)
+        if finished is not None:
+            yield _started(store, finished)
+            yield Finished(finished.id, finished.seed.key.hex())
+            return
+        notices: list[str] = []
+        pace = pace or Pace()
+        async with _open_roster(settings, entries, pace, notices) as roster:
+            working = await _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
+            tournament = _find_or_create(store, settings, working, notices, resume=resume, fresh=fresh)
+            yield _started(store, tournament)
+            playing = _Playing(store, tournament, roster, pace, notices, stop or asyncio.Event())
+            async with contextlib.aclosing(playing.events()) as events:
+                async for event in events:
+                    yield event
+        store.finish(tournament.id)
         yield Finished(tournament.id, tournament.seed.key.hex())
 
 
+def _finished(store: Store, settings: Settings, entries: Sequence[Entry], resume: str | None) -> Tournament | None:
+    """Return the tournament that is asked for if nothing of it is left to play."""
+    found = [store.tournament(resume)] if resume else store.find(fingerprint(settings, entries).fingerprint)[:1]
+    return next((tournament for tournament in found if tournament.finished is not None), None)
+
+
+def _started(store: Store, tournament: Tournament) -> Started:
+    matches = store.matches(tournament.id)
+    done = store.progress(tournament.id).done if tournament.finished is None else len(matches)
+    boards = sum(match.deals or 1 for match in matches)
+    return Started(tournament.id, len(matches), done, boards, tournament.seed.commitment)
+
+
+@contextlib.asynccontextmanager
+async def _open_roster(
+    settings: Settings, entries: Sequence[Entry], pace: Pace, notices: list[str]
+) -> AsyncGenerator[Roster, None]:
+    """Offer the bots' players; at the end nothing of them is left."""
+    folder = Path(tempfile.mkdtemp(prefix="arena-"))
+    setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append)
+    roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
+    try:
+        yield roster
+    finally:
+        await roster.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _check_bots(
+    roster: Roster, settings: Settings, entries: Sequence[Entry], notices: list[str], *, skip_broken: bool
+) -> tuple[Entry, ...]:
+    """Start every bot once and return those that can play; raise BotUnusable unless the others are to be skipped."""
+    broken = await roster.check(settings.game)
+    if broken and not skip_broken:
+        raise BotUnusable("\n".join([*broken.values(), "mend this, or play without with --skip-broken"]))
+    notices.extend(f"plays without {name}: {reason}" for name, reason in broken.items())
+    return tuple(entry for entry in entries if entry.name not in broken)
+
+
 def _find_or_create(
-    store: Store, settings: Settings, entries: Sequence[Entry], *, resume: str | None, fresh: bool
-) -> tuple[Tournament, list[str]]:
-    """Return the tournament to play, and what there is to say about the choice."""
+    store: Store,
+    settings: Settings,
+    entries: Sequence[Entry],
+    notices: list[str],
+    *,
+    resume: str | None,
+    fresh: bool,
+) -> Tournament:
     identity = fingerprint(settings, entries)
     if resume is not None:
         tournament = store.tournament(resume)
-        changed = tournament.fingerprint != identity.fingerprint
-        return tournament, ["resumed with settings or bots that are not those it began with"] if changed else []
+        if tournament.fingerprint != identity.fingerprint:
+            notices.append("resumed with settings or bots that are not those it began with")
+        return tournament
     earlier = store.find(identity.fingerprint)
     if earlier and not fresh:
-        return earlier[0], []
+        return earlier[0]
     seed = Seed.draw() if settings.seed is None else Seed.from_text(settings.seed)
     tournament = Tournament(
         id=identity.fingerprint[:12] + (f"-{len(earlier) + 1}" if earlier else ""),
@@ -113,109 +160,140 @@ def _find_or_create(
         entries=tuple(entries),
         seed=seed,
         created=datetime.now(UTC),
-        finished=None,
         versions=identity.versions,
     )
-    store.add_tournament(
-        tournament, make_schedule(settings, _game(settings), [entry.name for entry in entries], seed.key)
-    )
-    return tournament, _changed_bots(store, tournament)
+    schedule = make_schedule(settings, game_of(settings), [entry.name for entry in entries], seed.key)
+    notices.extend(_left_behind(store, tournament))
+    store.add_tournament(tournament, schedule)
+    return tournament
 
 
-def _changed_bots(store: Store, tournament: Tournament) -> list[str]:
-    """Say which unfinished tournament this one leaves behind, where only the bots' files differ."""
+def _left_behind(store: Store, tournament: Tournament) -> list[str]:
+    """Say which unfinished tournament a new one leaves behind, where only the bots' files differ."""
     names = [entry.name for entry in tournament.entries]
     for other in reversed(store.tournaments()):
         same = other.settings == tournament.settings and [entry.name for entry in other.entries] == names
         if same and other.finished is None and other.fingerprint != tournament.fingerprint:
             changed = [name for name in names if other.versions.get(name) != tournament.versions.get(name)]
-            what = f"changed: {', '.join(changed)}" if changed else "the entries changed"
-            return [f"a new tournament, since {what}; the one before goes on with --resume {other.id}"]
+            what = f"{', '.join(changed)} changed" if changed else "the entries changed"
+            return [f"this is a new tournament, since {what}; the one before goes on with --resume {other.id}"]
     return []
 
 
-async def _play(
-    store: Store,
-    tournament: Tournament,
-    waiting: Sequence[Match],
-    total: int,
-    pace: Pace,
-    *,
-    skip_broken: bool,
-    stop: asyncio.Event,
-) -> AsyncGenerator[Event, None]:
-    """Play the waiting matches, store each as it ends, and yield what happens."""
-    settings = tournament.settings
-    notices: list[str] = []
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append)
-    roster = Roster(tournament.entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
-    rules = TableRules(_game(settings), settings.format is Format.GAME, settings.time, settings.faults)
-    play = MatchPlay(rules, roster, tournament.seed.key, asyncio.Semaphore(pace.tables), settings.independent)
-    played = total - len(waiting)
-    try:
-        await _check_bots(roster, settings, notices, skip_broken=skip_broken)
-        async with contextlib.aclosing(_play_matches(play, waiting, pace, notices, stop)) as results:
-            async for result in results:
-                store.save_match(tournament.id, result)
-                played += 1
-                while notices:
-                    yield Notice(notices.pop(0))
-                yield _match_played(result, played, total)
-        if played < total:
-            raise Interrupted(f"stopped after {played} of {total} matches; the same command plays the rest")
-    finally:
-        await roster.close()
-        shutil.rmtree(folder, ignore_errors=True)
+def game_of(settings: Settings) -> Game:
+    """Return the game that these settings name."""
+    sides = "partners" if settings.partners else "single"
+    return find_game(settings.game, players=settings.players, sides=sides, options=settings.options)
 
 
-async def _check_bots(roster: Roster, settings: Settings, notices: list[str], *, skip_broken: bool) -> None:
-    """Start every bot once; raise BotUnusable with all that do not start, unless they are to be skipped."""
-    failures = await roster.check(settings.game)
-    if failures and not skip_broken:
-        cure = "mend them, or play without them with --skip-broken"
-        raise BotUnusable("\n".join([*failures.values(), cure]))
-    notices.extend(failures.values())
+def disqualified_bots(store: Store, tournament: Tournament) -> frozenset[str]:
+    """Return the bots that play no more matches, as decided after the blocks that are played."""
+    tables = len(game_of(tournament.settings).sides)
+    retirements = [(fault.match, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
+    if not retirements:
+        return frozenset()
+    done = {match.number for match in store.matches(tournament.id, done=True)}
+    out: frozenset[str] = frozenset()
+    played: list[Match] = []
+    for block in blocks(store.matches(tournament.id)):
+        owed = [match for match in block if not out.intersection(match.line_up)]
+        if any(match.number not in done for match in owed):
+            break
+        played += owed
+        out |= disqualified(played, retirements, tables)
+    return out
 
 
-async def _play_matches(
-    play: MatchPlay, waiting: Sequence[Match], pace: Pace, notices: list[str], stop: asyncio.Event
-) -> AsyncGenerator[MatchResult, None]:
-    """Yield the results of matches as they end, with enough matches in play to keep all tables busy."""
-    window = 1 + -(-pace.tables // len(play.rules.game.sides))
-    upcoming = iter(waiting)
-    running: set[asyncio.Task[MatchResult]] = set()
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        while not stop.is_set():
-            for match in islice(upcoming, window - len(running)):
-                running.add(asyncio.create_task(_play_match(play, match, notices)))
-            if not running:
-                return
-            await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            for task in [task for task in running if task.done()]:
-                running.remove(task)
-                yield task.result()
-        done, _ = await asyncio.wait(running, timeout=GRACE) if running else (set(), None)
-        for task in done:
-            yield task.result()
-    finally:
-        stopping.cancel()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(stopping, *running, return_exceptions=True)
+class _Playing:
+    """What is left of a tournament, being played block by block."""
 
+    def __init__(
+        self,
+        store: Store,
+        tournament: Tournament,
+        roster: Roster,
+        pace: Pace,
+        notices: list[str],
+        stop: asyncio.Event,
+    ) -> None:
+        settings = tournament.settings
+        game = game_of(settings)
+        rules = TableRules(game, settings.format is Format.GAME, settings.time, settings.faults)
+        tables = asyncio.Semaphore(pace.tables)
+        self._play = MatchPlay(rules, roster, tournament.seed.key, tables, settings.independent)
+        self._store = store
+        self._tournament = tournament
+        self._roster = roster
+        self._window = 1 + -(-pace.tables // len(game.sides))
+        self._notices = notices
+        self._stop = stop
+        self._attempts = store.attempts(tournament.id)
 
-async def _play_match(play: MatchPlay, match: Match, notices: list[str]) -> MatchResult:
-    """Play a match until it counts."""
-    for attempt in range(MAX_ATTEMPTS):
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Play, store each match as it ends, and yield what happens; raise Interrupted where matches are left."""
+        matches = self._store.matches(self._tournament.id)
+        waiting = {match.number for match in self._store.matches(self._tournament.id, done=False)}
+        out = disqualified_bots(self._store, self._tournament)
+        for block in blocks(matches):
+            owed = [match for match in block if match.number in waiting and not out.intersection(match.line_up)]
+            async with contextlib.aclosing(self._results(owed)) as results:
+                async for result in results:
+                    self._store.save_match(self._tournament.id, result)
+                    waiting.remove(result.match.number)
+                    for notice in self._take_notices():
+                        yield notice
+                    yield _match_played(result, len(matches) - len(waiting), len(matches))
+            if any(match.number in waiting for match in owed):
+                played = len(matches) - len(waiting)
+                raise Interrupted(f"stopped after {played} of {len(matches)} matches; the same command plays the rest")
+            before, out = out, disqualified_bots(self._store, self._tournament)
+            self._notices += [f"{bot} is disqualified: retired from too many tables" for bot in sorted(out - before)]
+        for notice in self._take_notices():
+            yield notice
+
+    def _take_notices(self) -> list[Notice]:
+        taken = [Notice(text) for text in self._notices]
+        self._notices.clear()
+        return taken
+
+    async def _results(self, owed: Sequence[Match]) -> AsyncGenerator[MatchResult, None]:
+        """Yield the results of matches as they end, with enough matches in play to keep all tables busy."""
+        upcoming = iter(owed)
+        running: set[asyncio.Task[MatchResult]] = set()
+        stopping = asyncio.create_task(self._stop.wait())
         try:
-            return await play.play(match, attempt if play.roster.may_remember(match.line_up) else 0)
-        except Void as void:
-            notices.append(f"match {match.number} is void and played again: {void}")
-    raise ArenaError(
-        f"match {match.number} was void {MAX_ATTEMPTS} times through faults of the arena itself; see the notices"
-    )
+            while not self._stop.is_set():
+                for match in islice(upcoming, self._window - len(running)):
+                    running.add(asyncio.create_task(self._play_match(match)))
+                if not running:
+                    return
+                await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                for task in [task for task in running if task.done()]:
+                    running.remove(task)
+                    yield task.result()
+            done, _ = await asyncio.wait(running, timeout=GRACE) if running else (set(), None)
+            for task in done:
+                yield task.result()
+        finally:
+            stopping.cancel()
+            for task in running:
+                task.cancel()
+            await asyncio.gather(stopping, *running, return_exceptions=True)
+
+    async def _play_match(self, match: Match) -> MatchResult:
+        """Play a match until it counts: a void one again with fresh instances, on new deals if a bot could remember."""
+        for _ in range(MAX_ATTEMPTS):
+            try:
+                return await self._play.play(match, self._attempts.get(match.number, 0))
+            except Void as void:
+                self._notices.append(f"match {match.number} is void and played again: {void}")
+            await self._roster.renew(match.line_up)
+            if self._roster.may_remember(match.line_up):
+                self._store.void_match(self._tournament.id, match.number)
+                self._attempts[match.number] = self._attempts.get(match.number, 0) + 1
+        raise ArenaError(
+            f"match {match.number} was void {MAX_ATTEMPTS} times through faults of the arena itself: see the notes above"
+        )
 
 
 def _match_played(result: MatchResult, played: int, total: int) -> MatchPlayed:
@@ -223,23 +301,15 @@ def _match_played(result: MatchResult, played: int, total: int) -> MatchPlayed:
         describe_fault(
             record.bots[fault.seat], fault, f"match {result.match.number}, table {table}, deal {record.number}"
         )
-        for table, records in enumerate(result.tables, 1)
+        for table, records in enumerate(result.tables)
         for record in records
         for fault in record.faults
     )
-    return MatchPlayed(result.match.number, played, total, sum(map(len, result.tables)), result.decisions, faults)
+    deals = sum(map(len, result.tables))
+    return MatchPlayed(result.match.number, played, total, deals, result.decisions, faults)
 
 
 def describe_fault(bot: str, fault: Fault, where: str) -> str:
     """Say in a line which bot failed, how and where."""
     retired = "; retired from this table" if fault.retired else ""
     return f"{bot}: {fault.evidence.kind} ({fault.evidence.detail}) in {where}{retired}"
-
-
-def _game(settings: Settings) -> Game:
-    return find_game(
-        settings.game,
-        players=settings.players,
-        sides="partners" if settings.partners else "single",
-        options=settings.options,
-    )

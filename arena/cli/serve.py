@@ -36,7 +36,11 @@ def command(listen: str, store: str, tables: int) -> None:
     Whoever can reach the server can have it run commands as you: it listens on the loopback interface or a unix socket only.
     """
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    asyncio.run(_serve(listen, store, tables))
+    try:
+        asyncio.run(_serve(listen, store, tables))
+    finally:
+        if listen.startswith("unix:"):
+            Path(listen.removeprefix("unix:")).unlink(missing_ok=True)
 
 
 async def _serve(listen: str, store_url: str, tables: int) -> None:
@@ -56,5 +60,3 @@ async def _serve(listen: str, store_url: str, tables: int) -> None:
         finally:
             await servicer.close(GRACE)
             await server.stop(grace=1.0)
-            if listen.startswith("unix:"):
-                Path(listen.removeprefix("unix:")).unlink(missing_ok=True)
