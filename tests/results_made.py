@@ -22,6 +22,12 @@ def result(
     )
 
 
+def turn(bots: str, by: int) -> str:
+    """Turn a line-up: each bot in turn comes first."""
+    by %= len(bots)
+    return bots[by:] + bots[:by]
+
+
 def play(
     bots: Sequence[str], boards: int, *, players: int = 4, seed: int = 1, first: int = 0, faulty: str = ""
 ) -> list[Result]:
