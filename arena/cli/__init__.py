@@ -19,7 +19,7 @@ import click
 
 from arena import __version__
 from arena.cli.output import OutputFailed, discard_output, prepare_streams
-from arena.errors import ArenaError, Interrupted
+from arena.errors import ArenaError, BadConfig, Interrupted
 
 INTERRUPTED: Final = 3
 BAD_INPUT: Final = 2
@@ -121,7 +121,7 @@ def _tell(error: Exception, *, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, ArenaError):
-        click.echo(f"arena: {error}", err=True)
+        click.echo(error if isinstance(error, BadConfig) else f"arena: {error}", err=True)
         return INTERRUPTED if isinstance(error, Interrupted) else BAD_INPUT
     where = "the lines above" if debug else _write_log(error)
     summary = f"{type(error).__name__}: {error}"
