@@ -186,6 +186,7 @@ class Connection(Player):
         self._unanswered: set[_Question] = set()
         self._wake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     # --- What a player does ---
 
@@ -264,19 +265,20 @@ class Connection(Player):
         limit = self._setup.time.startup
         deadline = loop.time() + limit
         last = ""
+        ended = self._endpoint.ended
         while loop.time() < deadline:
+            if ended is not None and ended.done():
+                raise BotUnusable(await self._endpoint.explain(f"{ended.result()} before it answered Describe"))
             try:
-                reply = await channel.call("Describe", wire.encode_describe(), lambda: deadline, self._endpoint.ended)
+                reply = await channel.call("Describe", wire.encode_describe(), lambda: deadline, ended)
                 return wire.decode_description(reply)
             except CallFailed as failure:
                 if failure.code is grpc.StatusCode.UNIMPLEMENTED:
                     reason = "serves, but not arena.v1.BotService with Describe"
                     raise BotUnusable(await self._endpoint.explain(reason)) from None
-                last = f" ({failure})"
+                last = " (nobody serves there)" if failure.kind is FaultKind.DISCONNECTED else f" ({failure})"
             except EOFError:
-                ended = self._endpoint.ended
-                how = ended.result() if ended is not None and ended.done() else Exit()
-                raise BotUnusable(await self._endpoint.explain(f"{how} before it answered Describe")) from None
+                continue
             except TimeoutError:
                 break
             except Malformed as error:
@@ -286,7 +288,12 @@ class Connection(Player):
         raise BotUnusable(await self._endpoint.explain(f"did not answer Describe within {limit:g} s{last}"))
 
     async def _put_down(self, *, in_peace: bool) -> None:
-        """End channel and process; afterwards nothing is open."""
+        """End channel and process; afterwards nothing is open. Goes on to its end though the caller be cancelled."""
+        if self._ending is None or self._ending.done():
+            self._ending = asyncio.create_task(self._end(in_peace=in_peace))
+        await asyncio.shield(self._ending)
+
+    async def _end(self, *, in_peace: bool) -> None:
         channel, self._channel = self._channel, None
         try:
             if channel is not None:

@@ -138,9 +138,13 @@ class Supervisor:
     async def launch(self, command: Command) -> Process:
         """Start a process; raise BotUnusable if the system refuses, OSError if it lacks the means to start any."""
         ours, keepers = socket.socketpair()
-        with keepers:
-            self._send_keeper(keepers)
-        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=_LINE_LIMIT)
+        try:
+            with keepers:
+                self._send_keeper(keepers)
+            reader, writer = await asyncio.open_unix_connection(sock=ours, limit=_LINE_LIMIT)
+        except BaseException:
+            ours.close()
+            raise
         process = Process(reader, writer)
         try:
             await process.start(command)

@@ -1,0 +1,369 @@
+"""Every way in which a bot may fail a request, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+
+from arena.clock import TimeControl
+from arena.decision import DealResult, Decision
+from arena.errors import BotUnusable
+from arena.faults import Failure, FaultKind
+from arena.players import connection
+from arena.players.base import Answer, Player, Setup
+from arena.players.channel import STATUS_FAULTS
+from arena.players.connection import Dialler
+from arena.players.supervisor import descendants
+from arena.sdk import Bot, create_server
+from arena.settings import Entry
+
+BAD = 13
+
+Launch = Callable[..., Player]
+Ask = Callable[..., Decision]
+
+
+async def started(launch: Launch, *arguments: str) -> Player:
+    """Return a bot that has answered once, so that its next requests may hold many decisions."""
+    player = launch(*arguments)
+    await player.start()
+    return player
+
+
+async def failure_of(player: Player, decision: Decision) -> Failure:
+    """Ask for one decision that must fail, and return how."""
+    with pytest.raises(Failure) as failure:
+        await player.decide(decision)
+    return failure.value
+
+
+@pytest.mark.parametrize(
+    ("way", "kind", "detail"),
+    [
+        (["short"], FaultKind.MALFORMED, "1 choices were asked for, 0 came"),
+        (["wrong-id"], FaultKind.MALFORMED, "the answer is to request 0, not to 1"),
+        (["unknown-card"], FaultKind.MALFORMED, "an unknown card among [16, "),
+        (["too-many-cards"], FaultKind.MALFORMED, "3 cards were asked for, 4 came"),
+        (["huge"], FaultKind.MALFORMED, "RESOURCE_EXHAUSTED"),
+        (["bomb"], FaultKind.MALFORMED, "RESOURCE_EXHAUSTED"),
+        (["hang"], FaultKind.TIMEOUT, "no answer within 0.6 s"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+async def test_a_bad_answer_is_exactly_its_fault_and_the_next_one_counts(
+    launch: Launch, decision: Ask, way: list[str], kind: FaultKind, detail: str
+) -> None:
+    player = await started(launch, *way)
+
+    failure = await failure_of(player, decision(BAD))
+    answer = await player.decide(decision(1))
+
+    assert failure.evidence.kind is kind
+    assert detail in failure.evidence.detail
+    assert answer.choice.cards == decision(1).legal[:3]
+
+
+@pytest.mark.parametrize("name", [code.name for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
+async def test_every_status_is_a_fault(launch: Launch, decision: Ask, name: str) -> None:
+    player = await started(launch, "status", name)
+
+    failure = await failure_of(player, decision(BAD))
+
+    assert failure.evidence.kind is STATUS_FAULTS[grpc.StatusCode[name]]
+    assert f"{name}: no thanks" in failure.evidence.detail or failure.evidence.kind is FaultKind.TIMEOUT
+
+
+def test_every_status_is_mapped() -> None:
+    assert set(STATUS_FAULTS) == set(grpc.StatusCode) - {grpc.StatusCode.OK}
+
+
+@pytest.mark.parametrize(
+    ("how", "exit_code", "number"),
+    [("7", 7, None), ("0", 0, None), ("SIGSEGV", None, 11), ("SIGABRT", None, 6), ("SIGKILL", None, 9)],
+)
+async def test_a_crash_ends_the_wait_at_once_and_is_explained(
+    launch: Launch, decision: Ask, how: str, exit_code: int | None, number: int | None
+) -> None:
+    player = await started(launch, "crash", how)
+    began = time.monotonic()
+
+    failure = await failure_of(player, decision(BAD, TimeControl(decision=30, bank=30)))
+    took = time.monotonic() - began
+
+    assert took < 3
+    assert failure.evidence.kind is FaultKind.DISCONNECTED
+    assert (failure.evidence.exit_code, failure.evidence.signal) == (exit_code, number)
+    assert failure.evidence.stderr == "table flipped"
+    assert await player.decide(decision(1))
+
+
+@pytest.mark.parametrize(
+    "way", [["short"], ["wrong-id"], ["huge"], ["hang"], ["crash", "1"], ["status", "INTERNAL"]], ids=" ".join
+)
+async def test_only_the_decision_that_fails_alone_is_at_fault(launch: Launch, decision: Ask, way: list[str]) -> None:
+    player = await started(launch, *way)
+    decisions = [decision(number) for number in range(BAD - 4, BAD + 4)]
+
+    answers = await asyncio.gather(*map(player.decide, decisions), return_exceptions=True)
+
+    assert [isinstance(answer, Answer) for answer in answers] == [each.number != BAD for each in decisions]
+
+
+async def test_a_bad_choice_in_a_good_response_spoils_no_other(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "unknown-card")
+
+    good, bad = await asyncio.gather(player.decide(decision(1)), player.decide(decision(BAD)), return_exceptions=True)
+
+    assert isinstance(good, Answer)
+    assert isinstance(bad, Failure)
+    assert bad.elapsed == good.elapsed
+
+
+async def test_tables_share_the_time_of_a_request(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "slow")
+
+    answers = await asyncio.gather(*(player.decide(decision(number)) for number in (1, 2, 3, 4, BAD)))
+
+    assert all(0.03 < answer.elapsed < 0.08 for answer in answers)
+
+
+async def test_an_answer_after_the_limit_is_late_by_so_much(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "hang")
+
+    failure = await failure_of(player, decision(BAD, TimeControl(decision=0.1, bank=0.05)))
+
+    assert failure.evidence.kind is FaultKind.TIMEOUT
+    assert failure.evidence.overrun is not None
+    assert 0 <= failure.evidence.overrun < 0.1
+    assert 0.15 <= failure.elapsed < 0.3
+
+
+async def test_the_arenas_own_lateness_is_not_the_bots(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "slow")
+
+    asked = asyncio.create_task(player.decide(decision(BAD)))
+    await asyncio.sleep(0.05)
+    time.sleep(0.5)  # the event loop stands still, beyond the limit of the decision
+    answer = await asked
+
+    assert answer.elapsed < 0.45
+
+
+async def test_a_request_that_uses_its_bank_lets_others_begin(setup: Setup, launch: Launch, decision: Ask) -> None:
+    await setup.parallel.acquire()
+    slow, quick = await started(launch, "hang"), await started(launch, "honest")
+    thinking = asyncio.create_task(slow.decide(decision(BAD, TimeControl(decision=0.2, bank=1))))
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+
+    await quick.decide(decision(1))
+    took = time.monotonic() - began
+
+    assert 0.1 < took < 0.6
+    assert not thinking.done()
+    thinking.cancel()
+    setup.parallel.release()
+
+
+async def test_nobody_is_charged_for_waiting_for_a_place(setup: Setup, launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "honest")
+    await setup.parallel.acquire()
+    await setup.parallel.acquire()
+    asked = asyncio.create_task(player.decide(decision(1)))
+
+    await asyncio.sleep(0.8)
+    setup.parallel.release()
+    answer = await asked
+    setup.parallel.release()
+
+    assert answer.elapsed < 0.2
+
+
+async def test_a_bot_that_does_not_come_back_fails_startup_and_is_given_up(
+    launch: Launch, decision: Ask, tmp_path: Path
+) -> None:
+    player = await started(launch, "start-once", str(tmp_path / "marker"))
+    await failure_of(player, decision(BAD))
+
+    failures = [await failure_of(player, decision(1)) for _ in range(5)]
+
+    kinds = [failure.evidence.kind for failure in failures]
+    assert kinds == [FaultKind.STARTUP] * 3 + [FaultKind.DISCONNECTED] * 2
+    assert failures[0].evidence.stderr == "    no model file"
+    assert "given up after 3 failed starts in a row" in failures[-1].evidence.detail
+
+
+async def test_an_instance_is_started_again_so_often_and_no_more(
+    launch: Launch, decision: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_RESTARTS", 2)
+    player = await started(launch, "crash", "1")
+
+    details = [(await failure_of(player, decision(BAD))).evidence.detail for _ in range(4)]
+
+    assert details[:3] == ["the process exited with code 1 while it was being asked"] * 3
+    assert "given up after 2 restarts" in details[3]
+
+
+async def test_a_bot_that_fails_batches_is_asked_one_at_a_time(
+    launch: Launch, decision: Ask, notices: list[str]
+) -> None:
+    player = await started(launch, "status", "INTERNAL")
+
+    for _ in range(4):
+        await asyncio.gather(*(player.decide(decision(n)) for n in (1, 2, BAD)), return_exceptions=True)
+
+    assert len(notices) == 1
+    assert "it is asked one decision at a time from now on" in notices[0]
+
+
+async def test_a_bot_that_dies_while_idle_is_started_again_without_fault(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "honest")
+    await player.decide(decision(1))
+    (bot,) = [pid for pid in descendants(os.getpid()) if b"misbehaving" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(bot, signal.SIGKILL)
+    while bot in descendants(os.getpid()):
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)  # for the supervisor's report to be read
+
+    assert await player.decide(decision(2))
+
+
+async def test_closing_a_player_fails_what_it_is_asked_as_the_arenas_own_fault(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "hang")
+    asked = asyncio.create_task(player.decide(decision(BAD)))
+    await asyncio.sleep(0.05)
+
+    await player.close()
+
+    with pytest.raises(Failure) as failure:
+        await asked
+    assert failure.value.evidence.kind is FaultKind.ARENA
+
+
+async def test_a_cancelled_decision_disturbs_no_other(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "slow")
+    first = asyncio.create_task(player.decide(decision(BAD)))
+    await asyncio.sleep(0.02)
+    waiting = [asyncio.create_task(player.decide(decision(number))) for number in (1, 2)]
+    await asyncio.sleep(0.02)
+
+    first.cancel()
+    waiting[0].cancel()
+
+    assert (await waiting[1]).choice.cards == decision(2).legal[:3]
+
+
+# --- Results ---
+
+
+def results(*numbers: int) -> list[DealResult]:
+    return [DealResult("t", number, 0, (0,) * 4, (0,) * 4, b"", (), False) for number in numbers]
+
+
+async def test_results_are_told(launch: Launch, tmp_path: Path) -> None:
+    player = await started(launch, "learning", str(tmp_path / "told"))
+
+    await player.finish_deals(results(1, 2))
+
+    assert (tmp_path / "told").read_text() == "1 2"
+
+
+async def test_results_never_hold_anybody_up(launch: Launch, decision: Ask, notices: list[str]) -> None:
+    player = await started(launch, "slow-to-learn")
+    began = time.monotonic()
+
+    await player.finish_deals(results(1))
+    took = time.monotonic() - began
+    answer = await player.decide(decision(1))
+
+    assert took < 1.2
+    assert answer.choice.cards
+    assert notices == ["rogue (instance 0): FinishDeals failed: not done within 1 s"]
+
+
+# --- Bots at an address ---
+
+
+class Lowest(Bot):
+    """Plays its lowest card, and does not care for results."""
+
+    def play(self, view: Decision) -> str:
+        return str(view.legal[0])
+
+
+async def test_a_dialled_bot_plays(setup: Setup, decision: Ask, notices: list[str]) -> None:
+    server, port = await create_server(Lowest(), "127.0.0.1:0")
+    player = Dialler(setup).player(Entry("afar", address=f"127.0.0.1:{port}"), "0")
+
+    description = await player.start()
+    answer = await player.decide(decision(1))
+    await player.finish_deals(results(1))
+    await player.close()
+    await server.stop(None)
+
+    assert description.name == "Lowest"
+    assert len(answer.choice.cards) == 3
+    assert notices == []
+
+
+async def test_an_address_where_nobody_serves_is_named_with_the_cure(setup: Setup, tmp_path: Path) -> None:
+    setup = replace(setup, time=TimeControl(startup=0.3))
+    player = Dialler(setup).player(Entry("afar", address=f"unix:{tmp_path}/no.sock"), "0")
+
+    with pytest.raises(
+        BotUnusable,
+        match=r"bot afar: unix:.*/no.sock did not answer Describe within 0.3 s \(nobody serves there\); start",
+    ):
+        await player.start()
+
+
+async def test_a_dialled_bot_that_comes_back_plays_on(setup: Setup, decision: Ask) -> None:
+    address = f"unix:{setup.folder}/afar.sock"
+    server, _ = await create_server(Lowest(), address)
+    player = Dialler(setup).player(Entry("afar", address=address), "0")
+    await player.start()
+    await player.decide(decision(1))
+    await server.stop(None)
+    server, _ = await create_server(Lowest(), address)
+
+    answer = await player.decide(decision(2))
+    await player.close()
+    await server.stop(None)
+
+    assert answer.choice.cards
+
+
+async def test_a_proxy_in_the_environment_is_ignored(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "grpc_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    server, port = await create_server(Lowest(), "127.0.0.1:0")
+    player = Dialler(setup).player(Entry("afar", address=f"127.0.0.1:{port}"), "0")
+
+    assert await player.start()
+
+    await player.close()
+    await server.stop(None)
+
+
+@pytest.mark.slow
+async def test_a_reply_of_any_size_leaves_the_arenas_memory_bounded(launch: Launch, decision: Ask) -> None:
+    for way in ("huge", "bomb"):
+        player = await started(launch, way)
+        before = _peak_memory()
+        await failure_of(player, decision(BAD, TimeControl(decision=10)))
+        assert _peak_memory() - before < 32 << 20
+
+
+def _peak_memory() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
