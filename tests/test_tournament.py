@@ -1,0 +1,241 @@
+"""What a tournament promises: the same result however it is played, and nothing lost when it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.errors import BadInput, BadStore, BotUnusable, Interrupted
+from arena.events import Event, Finished, MatchPlayed, Notice, Started
+from arena.report import document_text
+from arena.settings import Entry, Settings
+from arena.store import Store
+from arena.tournament import Pace, disqualified_bots, run_tournament
+
+FOUR = ("Lowest", "Highest", "Random", "Lowest")
+SETTINGS = Settings(boards=24, seed="a test")
+
+
+def entries(*kinds: str) -> tuple[Entry, ...]:
+    return tuple(Entry(f"{kind} {number}", python=f"in_process:{kind}") for number, kind in enumerate(kinds))
+
+
+async def play(
+    store: Store,
+    *,
+    bots: Sequence[Entry] = entries(*FOUR),
+    settings: Settings = SETTINGS,
+    tables: int = 8,
+    stop_after: int | None = None,
+    fresh: bool = False,
+    resume: str | None = None,
+    skip_broken: bool = False,
+) -> list[Event]:
+    events: list[Event] = []
+    stop = asyncio.Event()
+    playing = run_tournament(
+        store,
+        settings,
+        bots,
+        pace=Pace(tables=tables),
+        stop=stop,
+        fresh=fresh,
+        resume=resume,
+        skip_broken=skip_broken,
+    )
+    async with contextlib.aclosing(playing):
+        async for event in playing:
+            events.append(event)
+            if stop_after is not None and sum(isinstance(each, MatchPlayed) for each in events) >= stop_after:
+                stop.set()
+    return events
+
+
+def notices(events: Sequence[Event]) -> str:
+    return "\n".join(event.text for event in events if isinstance(event, Notice))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(tmp_path / "arena.db")
+
+
+async def document(path: Path, *, tables: int = 8, settings: Settings = SETTINGS) -> str:
+    with Store.open(path) as store:
+        await play(store, tables=tables, settings=settings)
+        return document_text(store, None)[1]
+
+
+async def test_events_tell_how_a_tournament_goes(store: Store) -> None:
+    events = await play(store)
+
+    first, *matches, last = events
+    assert isinstance(first, Started)
+    assert (first.matches, first.already_played, first.boards) == (6, 0, 24)
+    assert [event.played for event in matches if isinstance(event, MatchPlayed)] == [1, 2, 3, 4, 5, 6]
+    assert isinstance(last, Finished)
+    assert store.tournament().seed.commitment == first.seed_commitment
+    assert store.tournament().seed.key.hex() == last.seed
+
+
+async def test_two_runs_are_byte_equal(tmp_path: Path) -> None:
+    assert await document(tmp_path / "one.db") == await document(tmp_path / "two.db")
+
+
+async def test_one_table_at_a_time_equals_many(tmp_path: Path) -> None:
+    assert await document(tmp_path / "one.db", tables=1) == await document(tmp_path / "many.db", tables=64)
+
+
+async def test_another_seed_gives_other_deals(tmp_path: Path) -> None:
+    other = await document(tmp_path / "two.db", settings=replace(SETTINGS, seed="another"))
+
+    assert await document(tmp_path / "one.db") != other
+
+
+@pytest.mark.parametrize("stop_after", [0, 1, 3])
+async def test_stopped_and_resumed_equals_uninterrupted(tmp_path: Path, stop_after: int) -> None:
+    with Store.open(tmp_path / "stopped.db") as store:
+        with pytest.raises(Interrupted, match="of 6 matches; the same command plays the rest"):
+            await play(store, tables=1, stop_after=stop_after)
+        events = await play(store)
+        resumed = document_text(store, None)[1]
+
+    assert isinstance(events[0], Started)
+    assert events[0].already_played >= stop_after
+    assert len(events) == 2 + 6 - events[0].already_played
+    assert resumed == await document(tmp_path / "whole.db")
+
+
+async def test_a_finished_tournament_is_not_played_again(store: Store) -> None:
+    await play(store)
+
+    events = await play(store)
+
+    assert [type(event) for event in events] == [Started, Finished]
+    assert len(store.tournaments()) == 1
+
+
+async def test_fresh_plays_it_again_on_new_deals(store: Store) -> None:
+    settings = replace(SETTINGS, seed=None)
+    await play(store, settings=settings)
+
+    await play(store, settings=settings, fresh=True)
+
+    one, two = store.tournaments()
+    assert two.id == f"{one.id}-2"
+    assert one.seed != two.seed
+
+
+async def test_a_changed_bot_starts_a_new_tournament_and_says_so(store: Store) -> None:
+    with pytest.raises(Interrupted):
+        await play(store, stop_after=1, tables=1)
+    changed = [*entries(*FOUR)[:3], Entry("Lowest 3", python="in_process:Highest")]
+
+    events = await play(store, bots=changed)
+
+    old, new = store.tournaments()
+    assert old.finished is None
+    assert new.finished is not None
+    assert f"--resume {old.id}" in notices(events)
+
+
+async def test_the_one_left_behind_can_be_resumed(store: Store) -> None:
+    with pytest.raises(Interrupted):
+        await play(store, stop_after=1, tables=1)
+    old = store.tournament().id
+    changed = [*entries(*FOUR)[:3], Entry("Lowest 3", python="in_process:Highest")]
+
+    events = await play(store, bots=changed, resume=old)
+
+    assert store.tournament(old).finished is not None
+    assert "not those it began with" in notices(events)
+
+
+async def test_a_bot_that_does_not_start_is_reported_before_play(store: Store) -> None:
+    with pytest.raises(BotUnusable, match=r"(?s)Broken 4.*no licence.*--skip-broken"):
+        await play(store, bots=entries(*FOUR, "Broken"))
+
+    assert store.tournaments() == []
+
+
+async def test_broken_bots_can_be_skipped(store: Store) -> None:
+    events = await play(store, bots=entries(*FOUR, "Broken"), skip_broken=True)
+
+    assert "plays without Broken 4" in notices(events)
+    assert [entry.name for entry in store.tournament().entries] == [entry.name for entry in entries(*FOUR)]
+
+
+async def test_too_few_bots_is_an_error_that_says_what_to_do(store: Store) -> None:
+    with pytest.raises(BadInput, match="--fill"):
+        await play(store, bots=entries("Lowest", "Highest", "Random"))
+
+
+async def test_a_second_coordinator_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    with Store.open(path) as one, Store.open(path) as two, one.coordinate(), pytest.raises(BadStore, match="plays"):
+        await play(two)
+
+
+async def test_faults_are_told_and_counted(store: Store) -> None:
+    events = await play(store, bots=entries("Lowest", "Highest", "Random", "Cheat"))
+
+    played = [event for event in events if isinstance(event, MatchPlayed)]
+    faults = [fault for event in played for fault in event.faults]
+    assert all("Cheat 3: illegal" in fault for fault in faults)
+    assert len(faults) == len(store.faults(store.tournament().id)) == 3 * 4 * 6
+
+
+async def test_a_bot_that_is_always_retired_plays_no_more_after_the_first_block(store: Store) -> None:
+    settings = replace(SETTINGS, boards=24 * 13, players=3, game="heartswitch")
+    bots = entries("Lowest", "Highest", "Random", "Cheat")
+
+    events = await play(store, bots=bots, settings=settings, tables=64)
+
+    tournament = store.tournament()
+    done = store.matches(tournament.id, done=True)
+    assert disqualified_bots(store, tournament) == {"Cheat 3"}
+    assert "Cheat 3 is disqualified" in notices(events)
+    assert any("Cheat 3" in match.line_up for match in done if match.number <= 50)
+    assert not any("Cheat 3" in match.line_up for match in done if match.number > 50)
+    assert any(match.number > 50 for match in done)
+    assert tournament.finished is not None
+
+
+@pytest.mark.parametrize(
+    ("game", "players", "partners", "bots"),
+    [
+        ("hearts-special", 4, False, 4),
+        ("hearts-standard", 4, False, 4),
+        ("heartswitch", 3, False, 3),
+        ("heartswitch", 4, True, 2),
+        ("heartswitch", 5, False, 5),
+        ("heartswitch", 6, False, 6),
+        ("heartswitch", 6, True, 3),
+    ],
+)
+@pytest.mark.parametrize("format_", ["duplicate", "game"])
+async def test_every_game_plays_in_both_formats(
+    store: Store, game: str, players: int, partners: bool, bots: int, format_: str
+) -> None:
+    kinds = ("Lowest", "Random", "Highest", "Lowest", "Random", "Lowest")[:bots]
+    values = SETTINGS.to_json() | {
+        "game": game,
+        "players": players,
+        "partners": partners,
+        "format": format_,
+        "boards": 1,
+    }
+
+    events = await play(store, settings=Settings.from_json(values), bots=entries(*kinds), tables=64)
+
+    tournament = store.tournament()
+    results = list(store.results(tournament.id))
+    assert isinstance(events[-1], Finished)
+    assert results
+    assert {len(result.bots) for result in results} == {players // 2 if partners else players}
+    assert not store.faults(tournament.id)
