@@ -14,6 +14,9 @@ from random import Random
 from arena.cards import SUIT_SETS, Card, Suit, cards_to_set, set_to_cards
 from arena.game import Game, Observation, PassDirection, Phase
 
+_SUITS = tuple(frozenset(suit for suit in Suit if mask >> suit & 1) for mask in range(16))
+"""The suits of each set of suits."""
+
 
 @dataclass
 class Decision:
@@ -182,6 +185,18 @@ class Decision:
         )
 
     @cached_property
+    def piles(self) -> tuple[tuple[Card, ...], ...]:
+        """The cards that each seat has taken, in the order of play, by seat."""
+        piles: list[tuple[Card, ...]] = [()] * self.players
+        winners = (
+            *self.observation.trick_leaders[1:],
+            self.observation.trick_leader,
+        )  # who takes a trick leads the next
+        for (_leader, cards), winner in zip(self.tricks, winners, strict=False):
+            piles[winner] += cards
+        return tuple(piles)
+
+    @cached_property
     def plays(self) -> tuple[tuple[int, Card], ...]:
         """Every card played in this deal, the current trick included, with the seat that played it, in order."""
         players = self.players
@@ -200,18 +215,18 @@ class Decision:
 
         A magician says nothing of its player's suits.
         """
-        players = self.players
-        voids: list[set[Suit]] = [set() for _ in range(players)]
-        led: Suit | None = None
-        for i, (seat, card) in enumerate(self.plays):
-            led = None if i % players == 0 else led
-            if card.suit is None:
-                continue
-            if led is None:
-                led = card.suit
-            elif card.suit != led:
-                voids[seat].add(led)
-        return tuple(map(frozenset, voids))
+        voids = [0] * self.players
+        for leader, cards in (*self.tricks, (self.observation.trick_leader, self.trick)):
+            led: int | None = None
+            for i, card in enumerate(cards):
+                suit = card >> 4
+                if card & 15 == 1:
+                    continue
+                if led is None:
+                    led = suit
+                elif suit != led:
+                    voids[(leader + i) % self.players] |= 1 << led
+        return tuple([_SUITS[mask] for mask in voids])
 
     @cached_property
     def rng(self) -> Random:

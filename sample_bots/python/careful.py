@@ -80,15 +80,16 @@ def follow(view: Decision, cards: Sequence[Card], best: int, partner_wins: bool)
     """Choose among the cards of the suit that was led, of which `best` takes the trick as it lies."""
     cost = sum(map(points, view.trick))
     suit = suit_of(best)
+    below = [card for card in cards if card < best]
+    hurting = [card for card in below if points(card) >= 5]
+    if hurting and not partner_wins:
+        return hurting[-1]
     fresh = suit < SPADES and all(suit_of(card) != suit for card in view.observation.trick_cards)
     free = [card for card in cards if points(card) <= 0]
     if free and cost <= 0 and (view.last or fresh):
         return free[-1]
-    below = [card for card in cards if card < best]
-    if below and partner_wins:
-        return max(below, key=lambda card: (-points(card), card))
     if below:
-        return max(below, key=lambda card: (points(card) // 5, card))
+        return max(below, key=lambda card: (-points(card) if partner_wins else 0, card))
     magicians = [card for card in view.legal if suit_of(card) == MAGICIANS]
     if magicians and cost > 0:
         return magicians[0]
