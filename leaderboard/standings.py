@@ -6,8 +6,9 @@ are compared in millionths of an Elo, so that no rounding error of the arithmeti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +130,25 @@ def document(
         "disqualified": [_plain(row) for row in standings.disqualified],
         "notes": list(notes),
     }
+
+
+def read_document(values: Mapping[str, Any]) -> Standings:
+    """Make standings of the document that `document` returned, with its rounded numbers."""
+    return Standings(
+        rows=tuple(map(_read_row, values["standings"])),
+        disqualified=tuple(map(_read_row, values["disqualified"])),
+        boards=values["boards"],
+        clean_boards=values["clean_boards"],
+        groups=tuple(map(tuple, values["groups"])),
+        bootstrap=values["errors"] == "bootstrap",
+        anchor=values["anchor"],
+    )
+
+
+def _read_row(values: Mapping[str, Any]) -> Row:
+    known: dict[str, Any] = {field.name: values[field.name] for field in fields(Row)}
+    tuples = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+    return Row(**(known | tuples))
 
 
 def unseparated_runs(separable: NDArray[np.bool_]) -> list[range]:

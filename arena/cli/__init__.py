@@ -6,6 +6,7 @@ The exit code says how it went: 0 done, 1 the answer is no, 2 bad input or usage
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import tempfile
@@ -33,6 +34,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "serve": "Serve tournaments and leaderboards on this machine.",
 }
 """Each command with what it does. `new-bot` lives in `arena/cli/new_bot.py`, as the click command named `command`."""
+
+
+GRPC_ENVIRONMENT: Final[Mapping[str, str]] = {"GRPC_ENABLE_FORK_SUPPORT": "0", "GRPC_VERBOSITY": "NONE"}
+"""What gRPC is told before it is imported: bots are not forked, and its own log is not for the terminal."""
 
 
 class CommandTable(click.Group):
@@ -92,9 +97,11 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever goes wrong is told on stderr."""
     prepare_streams()
+    for name, value in GRPC_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     debug = "--debug" in arguments[:1]
     try:
-        with arena.make_context("arena", list(arguments)) as context:
+        with arena.make_context("arena", list(arguments) or ["--help"]) as context:
             code = arena.invoke(context)
             sys.stdout.flush()
             return code if isinstance(code, int) else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import click
@@ -35,7 +34,6 @@ def command(listen: str, store: str, tables: int) -> None:
 
     Whoever can reach the server can have it run commands as you: it listens on the loopback interface or a unix socket only.
     """
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
         asyncio.run(_serve(listen, store, tables))
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +86,6 @@ def _play_here(
     from arena.config import load_config
 
     config = load_config(path, overrides)
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from arena.store import Store
     from arena.tournament import run_tournament
 
