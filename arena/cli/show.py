@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cards import Card
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
 from arena.record import DealRecord
@@ -78,36 +81,41 @@ def _print_match(tournament: Tournament, match: int, played: Played) -> None:
     game = played[0][1].game
     console.print(Text(f"Tournament {tournament.id}, match {match}: {game.name} for {game.players} players", "bold"))
     console.print()
-    console.print(_scores(played))
+    console.print(_scores(played, console.width))
+    for line in _fault_lines(played):
+        console.print(Text(f" {line}", "red"))
     console.print()
     table, record = played[0]
     console.print(f" arena show {match} --table {table} --deal {record.number} shows a deal trick by trick")
 
 
-def _scores(played: Played) -> Table:
+def _scores(played: Played, width: int) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
+    players = played[0][1].game.players
     seats = (
-        Column(f"seat {seat}", max_width=14, no_wrap=True, overflow="ellipsis")
-        for seat in range(played[0][1].game.players)
+        Column(f"seat {seat}", max_width=min(16, (width - 24) // players - 1), no_wrap=True, overflow="ellipsis")
+        for seat in range(players)
     )
-    table = Table("table", "deal", *seats, "faults", box=None, header_style="bold")
+    narrow = Column("table", no_wrap=True, min_width=5), Column("deal", no_wrap=True, min_width=4)
+    table = Table(*narrow, *seats, "faults", box=None, header_style="bold")
     seated = -1
     for number, record in played:
         if number != seated:
             table.add_row(str(number), "", *(Text(clean_line(bot), "bold") for bot in record.bots))
         seated = number
-        table.add_row("", str(record.number), *map(str, record.scores), _fault_summary(record))
+        table.add_row("", str(record.number), *map(str, record.scores), str(len(record.faults) or ""))
     return table
 
 
-def _fault_summary(record: DealRecord) -> Any:
-    from rich.text import Text
-
-    if not record.faults:
-        return ""
-    return Text(", ".join(f"{fault.evidence.kind} {fault.seat}" for fault in record.faults), "red")
+def _fault_lines(played: Played) -> Iterator[str]:
+    """Say which faults there were, equal ones together."""
+    for table, record in played:
+        counts = Counter((fault.seat, fault.evidence.kind) for fault in record.faults)
+        for (seat, kind), count in counts.items():
+            times = f" x{count}" if count > 1 else ""
+            yield f"table {table}, deal {record.number}, seat {seat} ({clean_line(record.bots[seat])}): {kind}{times}"
 
 
 def _print_deals(match: int, played: Played) -> None:
@@ -124,7 +132,7 @@ def _print_deals(match: int, played: Played) -> None:
 
 
 def _as_values(table: int, record: DealRecord) -> dict[str, Any]:
-    def codes(cards: Any) -> list[str]:
+    def codes(cards: Iterable[Card]) -> list[str]:
         return [str(card) for card in cards]
 
     return {

@@ -111,7 +111,7 @@ def test_the_broken_pipe_of_something_else_is_not_hidden(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Usage: arena"),
+        (("--debug",), "Missing command"),
         (("gmes",), "There is no command 'gmes'; did you mean 'games'?"),
         (("xyzzy",), "There is no command 'xyzzy'; choose one of "),
         (("--colour",), "No such option"),
@@ -145,8 +145,9 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     assert re.search(rf"Examples?:\n +arena {name}", text)
 
 
-def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["--help"]) == 0
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]], ids=["nothing", "long", "short"])
+def test_the_help_lists_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(arguments) == 0
 
     text = capsys.readouterr().out
     assert all(re.search(rf"^  {name} +{cli.COMMANDS[name][:20]}", text, re.MULTILINE) for name in cli.COMMANDS)

@@ -166,7 +166,8 @@ def test_a_match_is_shown_in_lines(store: str, capsys: pytest.CaptureFixture[str
     text = capsys.readouterr().out
     assert "Tournament 0123456789ab, match 1: hearts-classic for 4 players" in text
     assert re.search(r"^ 0 +cautious +gopher +Ünï 蝶 +zed", text, re.MULTILINE)
-    assert "timeout 2" in text
+    assert "table 0, deal 1, seat 2 (Ünï 蝶): timeout" in text
+    assert max(map(columns, text.splitlines())) <= 80
     assert "arena show 1 --table 0 --deal 1" in text
 
 
