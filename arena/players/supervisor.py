@@ -203,7 +203,8 @@ class Keeper:
 
     def _start(self, request: dict[str, Any]) -> None:
         reading, writing = os.pipe()
-        process = subprocess.Popen(
+        # Kept, because on its own end it would reap the bot.
+        self._process = subprocess.Popen(
             request["argv"],
             env=request["env"],
             cwd=request["directory"],
@@ -214,13 +215,14 @@ class Keeper:
             preexec_fn=_die_with_parent,  # noqa: PLW1509 - there is one thread
         )
         os.close(writing)
-        self._bot = process.pid
+        self._bot = self._process.pid
         self._output = Output(reading)
 
     def _watch(self) -> None:
         """Serve until the bot has ended or is to be killed."""
+        self._obey()
         with selectors.DefaultSelector() as selector:
-            selector.register(self._arena, selectors.EVENT_READ, self._obey)
+            selector.register(self._arena, selectors.EVENT_READ, self._hear)
             selector.register(self._signals.socket, selectors.EVENT_READ, self._reap)
             selector.register(self._output.pipe, selectors.EVENT_READ, lambda: self._drain(selector))
             while self._status is None and not self._signals.end_asked and time.monotonic() < self._kill_at:
@@ -243,10 +245,13 @@ class Keeper:
         self._received += data
         return bool(data)
 
-    def _obey(self) -> None:
-        if not self._receive():
+    def _hear(self) -> None:
+        if self._receive():
+            self._obey()
+        else:
             self._kill_at = 0.0
-            return
+
+    def _obey(self) -> None:
         *lines, self._received = self._received.split(b"\n")
         for line in lines:
             wish = json.loads(line)
