@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from arena import config, entries
@@ -382,6 +383,7 @@ _FRAGMENTS = st.sampled_from(
 )
 
 
+@examples(max_examples=300, deadline=None)
 @given(st.one_of(st.text(), st.lists(_FRAGMENTS, max_size=40).map("".join)))
 def test_any_text_gives_a_configuration_or_its_problems(text: str) -> None:
     try:
@@ -392,6 +394,7 @@ def test_any_text_gives_a_configuration_or_its_problems(text: str) -> None:
         assert len(read.entries) >= 2
 
 
+@examples(deadline=None)
 @given(st.binary())
 def test_any_bytes_give_a_configuration_or_its_problems(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
