@@ -90,7 +90,7 @@ class Simulation:
 
 
 def rows(deals: int, bots: int) -> Iterator[Result]:
-    """Yield results of one deal each as a tournament of four players would give them; the points of 1,000 boards recur."""
+    """Yield results of one deal each as a tournament of four players would give them; each 97th has a fault, points recur."""
     random = np.random.default_rng(1)
     names = [f"bot{index}" for index in range(bots)]
     line_ups = [tuple(names[index] for index in random.permutation(bots)[:4]) for _ in range(deals // 16 + 1)]
@@ -101,7 +101,9 @@ def rows(deals: int, bots: int) -> Iterator[Result]:
         match, deal = divmod(board, 4)
         line_up = line_ups[match]
         points, place = placed[number % len(placed)]
-        yield Result((match, deal), table, line_up[table:] + line_up[:table], points, place, (0, 0, 0, 0))
+        yield Result(
+            (match, deal), table, line_up[table:] + line_up[:table], points, place, (0, 0, 0, int(number % 97 == 0))
+        )
 
 
 def measure_coverage(tournaments: int) -> None:

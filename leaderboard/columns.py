@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from operator import attrgetter
 
 import numpy as np
@@ -18,6 +18,7 @@ from arena.results import Result
 Whole = NDArray[np.int64]
 
 _BATCH = 1 << 15
+_PORTION = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,15 +49,18 @@ class Columns:
         names = sorted(numbers)
         order = np.empty(len(names), np.int64)
         order[[numbers[name] for name in names]] = np.arange(len(names))
-        board = _number_boards(match, deal)
-        tables = np.argsort(board, kind="stable")
-        entries = np.argsort(np.repeat(board, sides), kind="stable")
+        tables = np.lexsort((deal, match))
+        match, deal = match[tables], deal[tables]
+        fresh = (np.diff(match, prepend=match[:1]) != 0) | (np.diff(deal, prepend=deal[:1]) != 0)
+        starts = np.cumsum(sides) - sides
+        sides, starts = sides[tables], starts[tables]
+        entries = np.repeat(starts - (np.cumsum(sides) - sides), sides) + np.arange(sides.sum())
         return cls(
             bots=tuple(names),
-            board=board[tables],
+            board=np.cumsum(fresh),
             deals=deals[tables],
-            table=np.repeat(np.arange(len(sides)), sides[tables]),
-            bot=order[bot][entries],
+            table=np.repeat(np.arange(len(sides)), sides),
+            bot=order[bot[entries]],
             points=points[entries],
             place=place[entries],
             faults=faults[entries],
@@ -67,25 +71,47 @@ class Columns:
         """How many boards there are."""
         return int(self.board[-1]) + 1 if self.board.size else 0
 
+    @property
+    def boards_by_bot(self) -> Whole:
+        """How many boards each bot played on."""
+        boards = np.zeros(len(self.bots), np.int64)
+        for tables, sides in self.portions():
+            first = self.board[tables.start]
+            played = np.zeros((self.board[tables.stop - 1] + 1 - first, len(self.bots)), np.bool_)
+            played[self.board[self.table[sides]] - first, self.bot[sides]] = True
+            boards += played.sum(axis=0)
+        return boards
+
+    def portions(self) -> list[tuple[slice, slice]]:
+        """Cut the tables and their sides into portions of whole boards, so that little has to be in memory at once."""
+        starts = np.flatnonzero(np.diff(self.board, prepend=-1))
+        chosen = starts[np.unique(np.searchsorted(starts, np.arange(0, len(self.board), _PORTION), side="right") - 1)]
+        tables = [*chosen.tolist(), len(self.board)]
+        sides = np.searchsorted(self.table, tables).tolist()
+        return [(slice(*table), slice(*side)) for table, side in zip(pairwise(tables), pairwise(sides), strict=True)]
+
     def clean(self) -> Columns:
         """Keep the boards on which nobody committed a fault, and the bots that played on them."""
         faulty = np.zeros(self.boards, np.bool_)
         faulty[self.board[self.table[self.faults > 0]]] = True
-        return self._keep(~faulty[self.board])
-
-    def _keep(self, tables: NDArray[np.bool_]) -> Columns:
+        tables = ~faulty[self.board]
         sides = tables[self.table]
-        present, bot = np.unique(self.bot[sides], return_inverse=True)
+        present = np.bincount(self.bot[sides], minlength=len(self.bots)) > 0
         return Columns(
-            bots=tuple(self.bots[index] for index in present),
-            board=np.unique(self.board[tables], return_inverse=True)[1],
+            bots=tuple(bot for bot, there in zip(self.bots, present, strict=True) if there),
+            board=renumber(self.board[tables]),
             deals=self.deals[tables],
             table=(np.cumsum(tables) - 1)[self.table[sides]],
-            bot=bot,
+            bot=(np.cumsum(present) - 1)[self.bot[sides]],
             points=self.points[sides],
             place=self.place[sides],
             faults=self.faults[sides],
         )
+
+
+def renumber(ascending: Whole) -> Whole:
+    """Number values that ascend from 0 without gaps."""
+    return np.cumsum(np.diff(ascending, prepend=ascending[:1]) > 0)
 
 
 class _Numbers(dict[str, int]):
@@ -133,11 +159,3 @@ def _lengths(batch: list[Result], name: str) -> Whole:
 
 def _flat(batch: list[Result], name: str) -> Whole:
     return np.fromiter(chain.from_iterable(map(attrgetter(name), batch)), np.int64)
-
-
-def _number_boards(match: Whole, deal: Whole) -> Whole:
-    """Number boards from 0 in the order of match, then deal."""
-    if not match.size:
-        return match
-    keys = (match - match.min()) * (deal.max() - deal.min() + 1) + (deal - deal.min())
-    return np.unique(keys, return_inverse=True)[1]

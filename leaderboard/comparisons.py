@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.columns import Columns, Whole
+from leaderboard.columns import Columns, Whole, renumber
 
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
-
-_PORTION = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,12 +42,13 @@ class Comparisons:
     def of(cls, columns: Columns) -> Comparisons:
         """Compare all pairs of sides at each table."""
         others = np.maximum(np.bincount(columns.table, minlength=len(columns.board)) - 1, 1)
-        whole = math.lcm(*np.unique(others).tolist())
-        parts = [_compare(columns, tables, whole // others) for tables in _portions(columns.board) or [slice(0, 0)]]
+        whole = math.lcm(*np.flatnonzero(np.bincount(others)).tolist())
+        nothing = (slice(0, 0), slice(0, 0))
+        parts = [_compare(columns, *portion, whole // others) for portion in columns.portions() or [nothing]]
         board, first, second, weight, won, deals, lead = (np.concatenate(column) for column in zip(*parts, strict=True))
         return cls(
             bots=len(columns.bots),
-            board=np.unique(board, return_inverse=True)[1],
+            board=renumber(board),
             first=first,
             second=second,
             weight=weight / whole,
@@ -98,18 +96,10 @@ class Groups:
         return np.add.reduceat(values[self.order], self.starts)
 
 
-def _portions(board: Whole) -> list[slice]:
-    """Cut the tables into portions of whole boards, so that little is in memory at once."""
-    starts = np.flatnonzero(np.diff(board, prepend=-1))
-    chosen = starts[np.unique(np.searchsorted(starts, np.arange(0, len(board), _PORTION), side="right") - 1)]
-    return [slice(start, stop) for start, stop in pairwise([*chosen.tolist(), len(board)])]
-
-
-def _compare(columns: Columns, tables: slice, weights: Whole) -> tuple[Whole, ...]:
+def _compare(columns: Columns, tables: slice, sides: slice, weights: Whole) -> tuple[Whole, ...]:
     """Compare sides at some tables, by how far apart they sit: board, first, second, weight, won halves, deals and lead."""
-    low, high = np.searchsorted(columns.table, (tables.start, tables.stop))
     table, bot, place, points = (
-        column[low:high] for column in (columns.table, columns.bot, columns.place, columns.points)
+        column[sides] for column in (columns.table, columns.bot, columns.place, columns.points)
     )
     found = [(np.empty(0, np.int64),) * 5]
     for apart in range(1, int(np.bincount(table - tables.start).max(initial=1))):

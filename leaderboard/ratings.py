@@ -2,7 +2,8 @@
 
 Elo is the pairwise Bradley-Terry maximum likelihood over all pairs of sides at a table (see `comparisons`, `bradley_terry`).
 Tables of a board share their luck, and pairs of a table share a bot, so the covariance is a sandwich clustered by board; with
-fewer than 100 boards it comes from a bootstrap over boards. Whatever can't be said is None: never a NaN, an infinity or ±0.
+fewer than 100 boards (but no fewer than bots) it comes from a bootstrap over boards. Whatever can't be said is None: there is
+never a NaN, an infinity or an error of 0.
 
 - The error is that of the rating relative to the mean of the pool. Where some bots only ever beat (or lost to) others,
   directly or through third ones, only the virtual draws hold them at a distance: then the pool of a bot are those with which
@@ -139,7 +140,7 @@ def rate(results: Iterable[Result] | Columns, *, anchor: str | None = None, seed
     group = graph.groups(graph.met(total))
     pool = graph.groups(graph.scored_against(total))
     strengths = fit(total.first, total.second, total.weight, total.score, np.ones(total.bots), np.zeros(total.bots))
-    bootstrap = comparisons.boards < FEW_BOARDS
+    bootstrap = comparisons.bots <= comparisons.boards < FEW_BOARDS
     widen = np.array([widening(int(boards)) if boards > 1 else 1.0 for boards in met])
     scattered = _scatter(comparisons, total, strengths, seed, bootstrap=bootstrap)
     covariance = ELO**2 * _relative(scattered, group) * np.outer(widen, widen)
@@ -227,7 +228,7 @@ def _rows(
 ) -> tuple[Rating, ...]:
     """Put the estimates together with what is counted."""
     count = len(columns.bots)
-    boards = np.bincount(np.unique(columns.board[columns.table] * count + columns.bot) % count, minlength=count)
+    boards = columns.boards_by_bot
     deals, points, faults = (
         np.bincount(columns.bot, values, minlength=count).astype(np.int64)
         for values in (columns.deals[columns.table], columns.points, columns.faults)

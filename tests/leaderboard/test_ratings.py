@@ -225,6 +225,13 @@ def test_few_boards_widen_the_error() -> None:
     assert (few["a"].error or 0) > 3 * (many["a"].error or math.inf)
 
 
+def test_more_bots_than_boards_are_not_bootstrapped() -> None:
+    ratings = rate([result(board, "abcdefgh"[board : board + 3], (0, board % 2, 1)) for board in range(6)])
+
+    assert not ratings.bootstrap
+    assert ratings["c"].error
+
+
 def test_bootstrap_and_sandwich_agree_where_they_meet() -> None:
     results = play("abcdef", 100)
 
