@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING
 
 from arena.settings import Tournament
 from arena.tournament import disqualified_bots
-from leaderboard.standings import Json, Standings, document, make_standings
+from leaderboard.standings import Json, document, make_standings
 
 if TYPE_CHECKING:
     from arena.store import Store
-
-
-def stored_standings(store: Store, tournament: Tournament, *, anchor: str | None = None) -> Standings:
-    """Rate what has been played of a tournament so far.
-
-    Raises `ValueError` for an anchor without results.
-    """
-    out = disqualified_bots(store, tournament)
-    return make_standings(store.results(tournament.id), anchor=anchor, disqualified=out)
 
 
 def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
@@ -40,13 +31,18 @@ def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
 
 
 def stored_document(store: Store, tournament: Tournament, *, anchor: str | None = None) -> dict[str, Json]:
-    """Return the JSON document of a tournament's leaderboard; the seed is in it once the tournament is finished."""
+    """Return the JSON document of a tournament's leaderboard so far; the seed is in it once the tournament is finished.
+
+    Raises `ValueError` for an anchor without results.
+    """
     settings = tournament.settings
+    out = disqualified_bots(store, tournament)
     return document(
-        stored_standings(store, tournament, anchor=anchor),
+        make_standings(store.results(tournament.id), anchor=anchor, disqualified=out),
         tournament=tournament.id,
         game=settings.game,
         players=settings.players,
+        sides="partners" if settings.partners else "single",
         format=settings.format.value,
         seed_commitment=tournament.seed.commitment,
         seed=tournament.seed.key.hex() if tournament.finished else None,

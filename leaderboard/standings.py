@@ -105,6 +105,7 @@ def document(
     tournament: str,
     game: str,
     players: int,
+    sides: str,
     format: str,  # noqa: A002  the word of the settings and of the JSON
     seed_commitment: str,
     seed: str | None,
@@ -118,6 +119,7 @@ def document(
         "tournament": tournament,
         "game": game,
         "players": players,
+        "sides": sides,
         "format": format,
         "seed_commitment": seed_commitment,
         "seed": seed,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +14,6 @@ from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
 
 if TYPE_CHECKING:
-    from arena.settings import Tournament
     from arena.store import Store
     from leaderboard.terminal import Leaderboard
 
@@ -62,46 +62,39 @@ def print_leaderboard(
     store: Store, tournament: str | None, *, anchor: str | None = None, as_json: bool = False, as_csv: bool = False
 ) -> None:
     """Print a stored tournament's leaderboard to stdout; raise BadInput for an unknown tournament or anchor."""
-    from arena.report import stored_document, stored_standings
+    from arena.report import stored_document
 
-    found = store.tournament(tournament)
     try:
-        if as_json:
-            print_json(stored_document(store, found, anchor=anchor))
-        elif as_csv:
-            from leaderboard.terminal import csv_text
-
-            sys.stdout.write(csv_text(stored_standings(store, found, anchor=anchor)))
-        else:
-            make_console().print(make_leaderboard(store, found, anchor=anchor))
+        values = stored_document(store, store.tournament(tournament), anchor=anchor)
     except ValueError as error:
         raise BadInput(str(error)) from error
+    if as_json:
+        print_json(values)
+    elif as_csv:
+        from leaderboard.standings import read_document
+        from leaderboard.terminal import csv_text
+
+        sys.stdout.write(csv_text(read_document(values)))
+    else:
+        make_console().print(make_leaderboard(values))
 
 
-def make_leaderboard(store: Store, tournament: Tournament, *, anchor: str | None = None) -> Leaderboard:
-    """Return a stored tournament's leaderboard as rich can print it."""
-    from arena.report import result_notes, stored_standings
+def make_leaderboard(values: Mapping[str, Any]) -> Leaderboard:
+    """Return the leaderboard of a document as rich can print it."""
+    from leaderboard.standings import read_document
     from leaderboard.terminal import Leaderboard
 
-    settings = tournament.settings
-    sides = ", partners" if settings.partners else ""
-    return Leaderboard(
-        stored_standings(store, tournament, anchor=anchor),
-        f"{settings.game} · {settings.players} players{sides} · tournament {tournament.id}",
-        result_notes(store, tournament),
-    )
+    partners = ", partners" if values["sides"] == "partners" else ""
+    title = f"{values['game']} · {values['players']} players{partners} · tournament {values['tournament']}"
+    return Leaderboard(read_document(values), title, tuple(values["notes"]))
 
 
 def print_server_leaderboard(server: str, tournament: str | None, *, as_json: bool) -> None:
     """Print a server's leaderboard to stdout."""
     from arena.client import leaderboard_of_server
-    from leaderboard.standings import read_document
-    from leaderboard.terminal import Leaderboard
 
-    text = asyncio.run(leaderboard_of_server(server, tournament))
+    values = json.loads(asyncio.run(leaderboard_of_server(server, tournament)))
     if as_json:
-        sys.stdout.write(text + "\n")
-        return
-    values = json.loads(text)
-    title = f"{values['game']} · {values['players']} players · tournament {values['tournament']}"
-    make_console().print(Leaderboard(read_document(values), title, tuple(values["notes"])))
+        print_json(values)
+    else:
+        make_console().print(make_leaderboard(values))

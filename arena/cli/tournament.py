@@ -116,8 +116,9 @@ def _pace(how: Mapping[str, Any]) -> Pace:
 
 def _current_leaderboard(store: Store, tournament: str) -> RenderableType:
     from arena.cli.leaderboard import make_leaderboard
+    from arena.report import stored_document
 
-    return make_leaderboard(store, store.tournament(tournament))
+    return make_leaderboard(stored_document(store, store.tournament(tournament)))
 
 
 async def _show(

@@ -20,6 +20,7 @@ def as_json(standings: Standings) -> str:
             tournament="7f3a",
             game="hearts-classic",
             players=4,
+            sides="single",
             format="duplicate",
             seed_commitment="c0ffee",
             seed=None,

@@ -1,0 +1,282 @@
+"""What `arena tournament`, `leaderboard` and `serve` promise, as whole programs with bots as processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "sample_bots" / "bots.yaml"
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+IN_PROCESS = """
+boards: 24
+seed: a test
+bots:
+  - {name: a, python: "in_process:Lowest"}
+  - {name: b, python: "in_process:Highest"}
+  - {name: c, python: "in_process:Random"}
+  - {name: d, python: "in_process:Lowest"}
+"""
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "tests"), **more}
+
+
+@pytest.fixture
+def arena(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a command in a folder of its own, where `bots.yaml` has bots in the arena's process."""
+    (tmp_path / "bots.yaml").write_text(IN_PROCESS)
+
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "arena", *arguments],
+            cwd=tmp_path,
+            env=environment(**more),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=100,
+        )
+
+    return run
+
+
+Arena = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_sample_bots_play_as_processes_and_rank_by_strength(arena: Arena) -> None:
+    ran = arena("tournament", "--bots", str(SAMPLES), "--json")
+
+    assert ran.returncode == 0, ran.stderr
+    document = json.loads(ran.stdout)
+    assert [row["bot"] for row in document["standings"]][:2] == ["counting", "careful"]
+    assert {row["boards"] for row in document["standings"]} == {120}
+    assert [row["faults"] for row in document["standings"]] == [0, 0, 0, 0]
+    assert document["seed_commitment"] in ran.stderr
+    assert document["seed"] in ran.stderr
+
+
+def test_json_is_the_documented_document_and_nothing_else(arena: Arena) -> None:
+    ran = arena("tournament", "--json")
+
+    document = json.loads(ran.stdout)
+    assert list(document)[:7] == ["tournament", "game", "players", "sides", "format", "seed_commitment", "seed"]
+    row = document["standings"][0]
+    wanted = {"rank", "bot", "elo", "error", "rank_interval", "boards", "points_per_deal", "faults"}
+    assert wanted <= set(row)
+    assert (document["game"], document["players"], document["format"]) == ("hearts-classic", 4, "duplicate")
+
+
+def test_piped_output_has_no_control_codes_and_fits_80_columns(arena: Arena) -> None:
+    ran = arena("tournament", COLUMNS="80")
+
+    assert ran.returncode == 0
+    for stream in (ran.stdout, ran.stderr):
+        assert not CONTROL.search(stream)
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+
+
+def test_a_cp1252_console_does_not_die(arena: Arena) -> None:
+    ran = arena("tournament", PYTHONIOENCODING="cp1252")
+
+    assert ran.returncode == 0
+    assert "Elo" in ran.stdout
+
+
+def test_the_same_command_again_shows_the_leaderboard(arena: Arena) -> None:
+    first = arena("tournament")
+    second = arena("tournament")
+
+    assert second.returncode == 0
+    assert second.stdout == first.stdout
+    assert "finished already" in second.stderr
+    assert "--fresh" in second.stderr
+
+
+def test_the_leaderboard_is_there_afterwards_in_three_forms(arena: Arena) -> None:
+    played = arena("tournament", "--json")
+
+    table, as_json, as_csv = arena("leaderboard"), arena("leaderboard", "--json"), arena("leaderboard", "--csv")
+
+    assert "hearts-classic" in table.stdout
+    assert as_json.stdout == played.stdout
+    rows = list(csv.DictReader(io.StringIO(as_csv.stdout)))
+    assert [row["bot"] for row in rows] == [row["bot"] for row in json.loads(played.stdout)["standings"]]
+
+
+def test_a_match_can_be_shown(arena: Arena) -> None:
+    arena("tournament")
+
+    shown = arena("show", "1", "--table", "0", "--deal", "1")
+
+    assert shown.returncode == 0
+    assert not CONTROL.search(shown.stdout)
+    assert len(re.findall(r"[2-9TJQKA][CDSH]|[2-9TJQKA][♣♦♠♥]|[♣♦♠♥]", shown.stdout)) >= 52
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("tournament", "--bots", "nowhere.yaml"), "no such file"),
+        (("tournament", "--game", "whist"), "whist"),
+        (("tournament", "--players", "7"), "--players"),
+        (("tournament", "--option", "moon=14"), "moon"),
+        (("tournament", "--option", "moon"), "name=value"),
+        (("tournament", "--boards", "0"), "--boards"),
+        (("tournament", "--store", "."), "is a directory"),
+        (("tournament", "--store", "nowhere/arena.db"), "nowhere"),
+        (("tournament", "--store", "bots.yaml"), "bots.yaml"),
+        (("tournament", "--resume", "zz"), "zz"),
+        (("tournament", "--resume", "zz", "--fresh"), "exclude each other"),
+        (("tournament", "--server", "127.0.0.1:1"), "arena serve"),
+        (("leaderboard",), "arena tournament"),
+        (("leaderboard", "--store", "nowhere.db"), "nowhere.db"),
+        (("leaderboard", "--json", "--csv"), "exclude each other"),
+        (("serve", "--listen", "0.0.0.0:1"), "elsewhere"),
+        (("show", "1"), "arena tournament"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_bad_input_is_told_with_exit_code_2(arena: Arena, arguments: tuple[str, ...], reason: str) -> None:
+    ran = arena(*arguments)
+
+    assert ran.returncode == 2
+    assert reason in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("bot", "reason"),
+    [
+        ("command: [./nothing]", "nothing"),
+        ("command: [no-such-program]", "no-such-program"),
+        ("command: [python, -c, 'import sys; sys.exit(\"out of licences\")']", "out of licences"),
+        ("address: 127.0.0.1:1", "127.0.0.1:1"),
+        ('python: "in_process:Nobody"', "Nobody"),
+    ],
+    ids=["missing file", "missing program", "exits at once", "refusing address", "missing class"],
+)
+def test_a_bot_that_cannot_play_is_told_with_exit_code_2(arena: Arena, tmp_path: Path, bot: str, reason: str) -> None:
+    text = IN_PROCESS.replace('python: "in_process:Random"', bot).replace(
+        "{name: c, " + bot + "}", "name: c\n    " + bot
+    )
+    (tmp_path / "bots.yaml").write_text(text)
+
+    ran = arena("tournament", "--startup-time", "2s")
+
+    assert ran.returncode == 2
+    assert reason in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "arena", *arguments],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> str:
+    """Read stderr up to a line that has this text."""
+    assert process.stderr is not None
+    read = ""
+    for line in process.stderr:
+        read += line
+        if text in line:
+            return read
+    pytest.fail(f"{text!r} never came: {read}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_an_interrupted_tournament_exits_with_3_and_goes_on(tmp_path: Path, arena: Arena, number: int) -> None:
+    whole = arena(
+        "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "96", "--json", "--store", "whole.db"
+    )
+    playing = start(tmp_path, "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "96", "--tables", "4")
+    wait_for(playing, "match 1 of")
+    playing.send_signal(number)
+    _, errors = playing.communicate(timeout=30)
+
+    resumed = arena("tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "96", "--json")
+
+    assert playing.returncode == 3, errors
+    assert resumed.returncode == 0, resumed.stderr
+    assert "the same command plays the rest" in errors
+    assert "goes on after" in resumed.stderr
+    assert resumed.stdout == whole.stdout
+
+
+def test_a_second_signal_stops_at_once(tmp_path: Path, arena: Arena) -> None:
+    del arena
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom arena.sdk import Bot\n\n\nclass Slow(Bot):\n    max_batch = 1\n\n"
+        "    def play(self, view):\n        time.sleep(0.9)\n        return view.legal[0]\n\n\nSlow().run()\n"
+    )
+    (tmp_path / "bots.yaml").write_text(
+        "bots:\n" + "".join(f"  - name: {name}\n    command: [python, slow.py]\n" for name in "abcd")
+    )
+    playing = start(tmp_path, "tournament")
+    wait_for(playing, "seed commitment")
+    playing.send_signal(signal.SIGINT)
+    wait_for(playing, "once more stops at once")
+    began = time.monotonic()
+    playing.send_signal(signal.SIGINT)
+    playing.communicate(timeout=30)
+
+    assert playing.returncode == 3
+    assert time.monotonic() - began < 4.0
+
+
+def test_killed_at_once_nothing_is_left_and_the_rest_is_played(tmp_path: Path, arena: Arena) -> None:
+    whole = arena(
+        "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json", "--store", "whole.db"
+    )
+    playing = start(tmp_path, "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--tables", "4")
+    wait_for(playing, "match 1 of")
+    playing.kill()
+    playing.communicate(timeout=30)
+
+    resumed = arena("tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json")
+
+    assert resumed.returncode == 0
+    assert resumed.stdout == whole.stdout
+
+
+@pytest.fixture
+def server(tmp_path: Path, arena: Arena) -> Iterator[str]:
+    del arena
+    serving = start(tmp_path, "serve", "--listen", "127.0.0.1:0", "--store", "served.db")
+    line = wait_for(serving, "arena serves at")
+    yield line.split("arena serves at ")[1].split(";")[0]
+    serving.terminate()
+    _, errors = serving.communicate(timeout=40)
+    assert serving.returncode == 0, errors
+
+
+def test_a_server_plays_and_shows_the_same(arena: Arena, server: str) -> None:
+    here = arena("tournament", "--json")
+
+    there = arena("tournament", "--server", server, "--json")
+    table = arena("leaderboard", "--server", server)
+
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == here.stdout
+    assert table.stdout == arena("leaderboard").stdout
