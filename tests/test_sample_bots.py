@@ -173,6 +173,25 @@ async def test_a_magician_saves_from_taking_the_queen(name: str) -> None:
     assert await chosen(name, after("5S 6S QS", hand)) == "M1"
 
 
+async def test_who_counts_takes_a_heart_to_stop_a_moon() -> None:
+    game = find_game("heartswitch")
+    wanted = [
+        parse_cards("2H 5H 8H 2C AC 2D 3D 4D 5D 6D 7D 8D 9D TD JD"),
+        parse_cards("AH KH QH 4H 5C 8C 9C TC JC QS KS AS M1 M2 M3"),
+        parse_cards("6H 9H WH 3C 4C 6C 7C QC KC WC QD KD AD WD M4"),
+        parse_cards("7H TH JH 3H 2S 3S 4S 5S 6S 7S 8S 9S TS WS JS"),
+    ]
+    to_pass = [wanted[(seat + 1) % 4][-3:] for seat in range(4)]
+    deal = game.start([(*cards[:-3], *to_pass[seat]) for seat, cards in enumerate(wanted)], 1)
+    for seat, cards in enumerate(to_pass):
+        deal.choose(seat, cards)
+    for card in parse_cards("AH 6H 7H 2H  KH 9H TH 5H  QH WH JH 8H  QS QD 4S 2D  5C 6C 3H"):
+        deal.choose(deal.turn, [card])
+
+    assert await chosen("counting", decision(deal, 0)) == "AC"
+    assert await chosen("careful", decision(deal, 0)) == "2C"
+
+
 @every_game
 @every_bot
 async def test_choices_depend_on_the_decision_alone(game: Game, name: str) -> None:

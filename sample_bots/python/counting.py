@@ -5,10 +5,10 @@ For each legal card it adds up, in thousandths of a penalty point,
 - what the trick would cost if this card took it, times the chance that it does: the chance follows from the stronger and
   weaker cards of the suit that are out and the hands they may lie in, the cost from the pile's value by the game's own
   rules (so witches count for what they are worth to this player now) and from what players who may be void would drop;
-- less the danger of keeping the card: of being made to take tricks with it later;
+- less the relief of being rid of the card: how much less likely the rest of the hand is to take tricks later;
 
-and plays the card with the smallest sum, of equal ones that with the lowest number. While one opponent has all the points of
-the deal, a trick with a few is worth taking: it stops a moon.
+and plays the card with the smallest sum, of equal ones that with the lowest number. When one opponent has taken all
+the hearts so far, and many, a trick with a heart is worth taking: it stops a moon.
 
 All of it is whole numbers. The weights were found by letting it play against the other samples.
 """
@@ -27,14 +27,14 @@ ONE = 1024
 LEAD_COST = 420
 """What it costs to have to lead to the next trick."""
 
-DROPPED = 1620
+DROPPED = 1600
 """What a void opponent drops on average, the queen apart."""
 
-MOON_POINTS = 12
-"""From how many points on, all with one opponent, a moon is feared."""
+MOON_HEARTS = 8
+"""From how many hearts on, all with one opponent, a moon is feared."""
 
-MOON_STOPPED = 3000
-"""What it is worth to stop it."""
+MOON_STOPPED = 5000
+"""What it is worth to take a heart then."""
 
 
 def is_magician(card: int) -> bool:
@@ -64,6 +64,7 @@ class Count:
         self.pile = cards_to_set(view.piles[view.seat])
         self.queen_out = bool(self.out >> QUEEN_OF_SPADES & 1)
         self.partner_wins = view.winning is not None and view.winning[0] == view.partner
+        self.dangers: dict[int, int] = {}  # of the hand's suits, once asked for
         # the cards that each other player holds; those who follow have not played to this trick yet
         followers = view.followers
         self.sizes = [len(view.hand) - (seat not in followers) for seat in range(view.players)]
@@ -72,11 +73,17 @@ class Count:
             sum(size for seat, size in enumerate(self.sizes) if suit not in view.voids[seat]) for suit in range(4)
         ]
         self.per_trick = self._points_left() * 1000 // len(view.hand)
+        self.moon_feared = self._fears_moon()
 
     def _points_left(self) -> int:
         left = self.hand | self.trick | self.out
         hearts = (left & SUIT_SETS[HEARTS]).bit_count()
         return hearts + 13 * (left >> QUEEN_OF_SPADES & 1) + 5 * (left >> WITCH_OF_SPADES & 1)
+
+    def _fears_moon(self) -> bool:
+        hearts = [sum(card >> 4 == HEARTS and not is_magician(card) for card in pile) for pile in self.view.piles]
+        shooter = hearts.index(max(hearts))
+        return MOON_HEARTS <= hearts[shooter] == sum(hearts) and shooter not in (self.view.seat, self.view.partner)
 
     def ranks(self, card: int) -> tuple[int, int]:
         """Return how many cards of this card's suit are out that are weaker, and that are stronger."""
@@ -133,50 +140,54 @@ class Count:
                 cost += self.has_queen(seat) * 13000 // ONE
         return cost
 
-    def danger(self, card: int) -> int:
-        """Return what it costs to keep a card: less than nothing for one that will be of use."""
+    def danger(self, suit: int, mine: int) -> int:
+        """Return what it costs to hold these cards of a suit to the end: strong cards, the more the fewer weak ones guard them.
+
+        A suit that others still hold and this player doesn't is worth something: whatever hurts can be dropped there.
+        """
+        out = self.out & SUIT_SETS[suit]
+        total = out.bit_count()
+        lasting = 0  # does not fade as points are taken
+        danger = -500 if total and not mine else 0
+        for guards, card in enumerate(card for card in self.view.hand if mine >> card & 1):
+            weaker = (out & ((1 << card) - 1)).bit_count()
+            danger += 2000 * weaker // (total + 1 + 4 * guards)
+            if suit == HEARTS:
+                danger += 170 + 500 * weaker // (total + 1)
+            elif card == QUEEN_OF_SPADES:
+                lasting += 600 + 4000 // (1 + guards)
+            elif card == WITCH_OF_SPADES:
+                lasting += 600
+            elif suit == SPADES and card > QUEEN_OF_SPADES and self.queen_out:
+                danger += 2600 // (1 + guards)
+            elif card == WITCH_OF_CLUBS:
+                danger -= 900
+        return danger * self.per_trick // 2000 + lasting
+
+    def relief(self, card: int) -> int:
+        """Return how much less dangerous the hand is without a card: less than nothing for one that will be of use."""
         if is_magician(card):
-            return -200 * self.per_trick // 2000
+            return -60 * self.per_trick // 2000
         suit = card >> 4
         mine = self.hand & SUIT_SETS[suit]
-        weaker, stronger = self.ranks(card)
-        out = weaker + stronger
-        guards = (mine & ((1 << card) - 1)).bit_count()
-        danger = 2500 * weaker // (out + 1 + 2 * guards)
-        if suit == HEARTS:
-            danger += 120 + 300 * weaker // (out + 1)
-        elif out and mine.bit_count() == 1:
-            danger += 1000
-        if card >> 4 == SPADES and card > QUEEN_OF_SPADES and self.queen_out:
-            danger += 3000 // (1 + guards)
-        if card == WITCH_OF_CLUBS:
-            danger -= 500
-        danger = danger * self.per_trick // 2000
-        if card == QUEEN_OF_SPADES:
-            danger += 2500
-        return danger + (2400 if card == WITCH_OF_SPADES else 0)
+        if suit not in self.dangers:
+            self.dangers[suit] = self.danger(suit, mine)
+        return self.dangers[suit] - self.danger(suit, mine ^ 1 << card)
 
     def cost(self, card: int) -> int:
         """Return what playing a card is expected to cost, in thousandths of a point."""
         view, winning = self.view, self.view.winning
-        saved = self.danger(card)
+        relief = self.relief(card)
         led = view.led_suit
         loses = is_magician(card) or (
             led is not None and (card >> 4 != led or (winning is not None and card < winning[1]))
         )
         if loses:
-            return (1000 * weight(card) if self.partner_wins else 0) - saved
+            return (1000 * weight(card) if self.partner_wins else 0) - relief
         cost = LEAD_COST + self.trick_cost(card)
-        if self.moon_feared and 0 < weight(card) + sum(map(weight, view.trick)) < 5:
+        if self.moon_feared and (self.trick | 1 << card) & SUIT_SETS[HEARTS]:
             cost -= MOON_STOPPED
-        return self.wins(card) * cost // ONE - saved
-
-    @property
-    def moon_feared(self) -> bool:
-        """Whether one opponent has all the points of this deal so far, and many."""
-        most = max(self.view.points)
-        shooter = self.view.points.index(most)
-        return MOON_POINTS <= most == sum(self.view.points) and shooter not in (self.view.seat, self.view.partner)
+        return self.wins(card) * cost // ONE - relief
 
 
 def burden(card: int, hand: Sequence[int]) -> int:
