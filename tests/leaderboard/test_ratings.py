@@ -280,6 +280,23 @@ def test_whatever_the_results_figures_are_finite_and_errors_not_nothing(results:
     assert sorted(bot for group in ratings.groups for bot in group) == bots
 
 
+@pytest.mark.parametrize(
+    ("won", "level", "intervals"),
+    [
+        pytest.param(106, (0.75, 0.85), {"a": (1, 2), "b": (1, 2)}, id="not sure"),
+        pytest.param(112, (0.95, 0.974), {"a": (1, 2), "b": (1, 2)}, id="not quite sure"),
+        pytest.param(117, (0.99, 0.999), {"a": (1, 1), "b": (2, 2)}, id="sure"),
+    ],
+)
+def test_rank_intervals_of_two_bots_follow_from_superiority(
+    won: int, level: tuple[float, float], intervals: dict[str, tuple[int, int]]
+) -> None:
+    ratings = rate([result(board, "ab", (0, 1) if board < won else (1, 0)) for board in range(200)])
+
+    assert level[0] < (ratings.superiority("a", "b") or 0) < level[1]
+    assert ratings.rank_intervals("ab") == intervals
+
+
 # --- Order ---
 
 
@@ -354,7 +371,7 @@ def test_tables_of_different_sizes_weigh_the_same_a_side() -> None:
     assert elos(ratings) == {"a": exactly(1500), "b": exactly(1500)}
 
 
-def test_thousands_of_bots_are_rated() -> None:
+def test_a_thousand_bots_are_rated() -> None:
     bots = [f"bot{number}" for number in range(1000)]
     random = Random(1)
     results = [result(board, random.sample(bots, 4), random.choices(range(26), k=4)) for board in range(2000)]
