@@ -49,6 +49,7 @@ class Lag:
         finally:
             self._watchers -= 1
             if not self._watchers and self._timer is not None:
+                self._total = self.total
                 self._timer.cancel()
                 self._timer = None
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from arena.errors import BotUnusable
 from arena.players.base import Player, Setup, Transport
-from arena.players.connection import Connection, Endpoint
+from arena.players.connection import Connection
+from arena.players.endpoint import Endpoint
 from arena.players.lag import Lag
 from arena.players.process import Command, Exit, Process, Supervisor
 from arena.settings import Entry

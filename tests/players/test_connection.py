@@ -13,12 +13,13 @@ from pathlib import Path
 import grpc
 import grpc.aio
 import pytest
+from player_fixtures import TIME
 
 from arena.clock import TimeControl
 from arena.decision import DealResult, Decision
 from arena.errors import BotUnusable
 from arena.faults import Failure, FaultKind
-from arena.players import connection
+from arena.players import instance
 from arena.players.base import Answer, Player, Setup
 from arena.players.channel import STATUS_FAULTS
 from arena.players.connection import Dialler
@@ -27,6 +28,7 @@ from arena.sdk import Bot, create_server
 from arena.settings import Entry
 
 BAD = 13
+PATIENT = TimeControl(decision=10, bank=10)
 
 Launch = Callable[..., Player]
 Ask = Callable[..., Decision]
@@ -64,7 +66,7 @@ async def test_a_bad_answer_is_exactly_its_fault_and_the_next_one_counts(
 ) -> None:
     player = await started(launch, *way)
 
-    failure = await failure_of(player, decision(BAD))
+    failure = await failure_of(player, decision(BAD, TIME if way == ["hang"] else PATIENT))
     answer = await player.decide(decision(1))
 
     assert failure.evidence.kind is kind
@@ -158,6 +160,21 @@ async def test_the_arenas_own_lateness_is_not_the_bots(launch: Launch, decision:
     assert answer.elapsed < 0.45
 
 
+@pytest.mark.parametrize(("way", "credited"), [("honest", True), ("flood", False)])
+async def test_a_bot_that_floods_the_arena_gets_no_credit(
+    launch: Launch, decision: Ask, way: str, credited: bool
+) -> None:
+    player = await started(launch, way)
+    await asyncio.sleep(0.3)
+
+    asked = asyncio.create_task(player.decide(decision(1, PATIENT)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    time.sleep(0.5)
+
+    assert ((await asked).elapsed < 0.4) is credited
+
+
 async def test_a_request_that_uses_its_bank_lets_others_begin(setup: Setup, launch: Launch, decision: Ask) -> None:
     await setup.parallel.acquire()
     slow, quick = await started(launch, "hang"), await started(launch, "honest")
@@ -205,7 +222,7 @@ async def test_a_bot_that_does_not_come_back_fails_startup_and_is_given_up(
 async def test_an_instance_is_started_again_so_often_and_no_more(
     launch: Launch, decision: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "MAX_RESTARTS", 2)
+    monkeypatch.setattr(instance, "MAX_RESTARTS", 2)
     player = await started(launch, "crash", "1")
 
     details = [(await failure_of(player, decision(BAD))).evidence.detail for _ in range(4)]
