@@ -144,7 +144,12 @@ def set_to_cards(mask: int) -> tuple[Card, ...]:
 
     Nearly every set that play asks for lies in one suit or is looked up suit by suit in a table that fills as it is used.
     """
-    return LANES.get(mask) or (
+    return LANES.get(mask) or spread_to_cards(mask)
+
+
+def spread_to_cards(mask: int) -> tuple[Card, ...]:
+    """Return the cards of a set suit by suit: what `set_to_cards` does where they are not all of one suit."""
+    return (
         LANES[mask & 0xFFFF]
         + LANES[mask & 0xFFFF_0000]
         + LANES[mask & 0xFFFF_0000_0000]

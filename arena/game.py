@@ -17,7 +17,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Final
 
-from arena.cards import LANES, Card, cards_to_set, format_cards, set_to_cards
+from arena.cards import LANES, Card, cards_to_set, format_cards, set_to_cards, spread_to_cards
 from arena.dealing import Stream
 from arena.errors import BadGame, IllegalChoice
 from arena.trick import FOLLOWING, NO_SUIT, suit_of_trick
@@ -75,11 +75,7 @@ class PassDirection(IntEnum):
 
     def receiver(self, seat: int, players: int) -> int:
         """Return the seat that gets what `seat` passes: itself where nothing is passed."""
-        step = players // 2 if self is PassDirection.ACROSS else _STEPS[self]
-        return (seat + step) % players
-
-
-_STEPS = {PassDirection.LEFT: 1, PassDirection.RIGHT: -1, PassDirection.NONE: 0}
+        return (seat + (0, 1, -1, players // 2, 0)[self]) % players
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +138,8 @@ class Game(ABC):
     """How many cards each seat passes in a deal with passing."""
     breaking: int
     """The set of cards that break hearts when played; empty where the game has no such rule."""
+    always_legal: int
+    """The set of cards that may be played to any trick, whatever is led: the magicians, or none."""
     totals_can_fall: bool
     """Whether a deal may cost a side less than nothing, so that a game to a target has no bound of its own."""
 
@@ -178,11 +176,11 @@ class Game(ABC):
         """Return the seat that leads the first trick of this deal, given the hands (as sets) after passing."""
 
     @abstractmethod
-    def legal_set(self, hand: int, suit: int, following: bool, first_trick: bool, broken: bool) -> int:
-        """Return the set of cards that may be played from a hand: never empty unless the hand is.
+    def free_set(self, hand: int, following: bool, first_trick: bool, broken: bool) -> int:
+        """Return the set of cards that may be played from a hand with nothing to follow with.
 
-        `suit` is the suit that sets the trick, NO_SUIT when leading or when only magicians lie there; `following` is
-        whether any card lies there. Positional for speed: play asks it once a decision.
+        `following` is whether any card lies in the trick: else the hand leads. Never empty unless the hand is.
+        Positional for speed, as all that is asked once a decision.
         """
 
     @abstractmethod
@@ -200,6 +198,15 @@ class Game(ABC):
     def dealer(self, number: int) -> int:
         """Return the dealer's seat: seat 0 deals first, then clockwise (W-07)."""
         return (number - 1) % self.players
+
+    def legal_set(self, hand: int, suit: int, following: bool, first_trick: bool, broken: bool) -> int:
+        """Return the set of cards that may be played from a hand: never empty unless the hand is.
+
+        The suit that sets the trick must be followed (H-16, W-13); it is NO_SUIT when leading or when only magicians lie
+        there.
+        """
+        own = hand & FOLLOWING[suit]
+        return own | hand & self.always_legal if own else self.free_set(hand, following, first_trick, broken)
 
     def legal(
         self, hand: Sequence[Card], trick: Sequence[Card], first_trick: bool = False, broken: bool = False
@@ -359,7 +366,7 @@ class Deal:
         if self.phase is _PLAYING:
             return _SEATS[self.turn]
         if self.phase is _PASSING:
-            return tuple(seat for seat, chosen in enumerate(self._chosen) if not chosen)
+            return tuple([seat for seat, chosen in enumerate(self._chosen) if not chosen])
         return ()
 
     @property
@@ -370,8 +377,8 @@ class Deal:
     def legal(self, seat: int) -> tuple[Card, ...]:
         """Return the cards that this seat may choose now, by number: none if it owes nothing."""
         if seat == self.turn:
-            return LANES.get(self._legal) or set_to_cards(self._legal)
-        return set_to_cards(self.hands[seat]) if seat in self.to_act else ()
+            return LANES.get(self._legal) or spread_to_cards(self._legal)
+        return set_to_cards(self.hands[seat]) if self._owes_pass(seat) else ()
 
     def choose(self, seat: int, cards: Sequence[Card]) -> None:
         """Pass these cards, or play this one card, for a seat.
@@ -379,12 +386,18 @@ class Deal:
         Raises IllegalChoice, and changes nothing, where the seat owes nothing now, the number of cards is wrong, or a
         card is not among its legal ones.
         """
-        if seat != self.turn or len(cards) != 1 or not self._legal & (bit := 1 << cards[0]):
+        if seat != self.turn:
             self._choose_pass(seat, cards)
             return
+        try:
+            (card,) = cards
+        except ValueError:
+            raise IllegalChoice(f"one card is to be played, not {len(cards)}") from None
+        bit = 1 << card
+        if not self._legal & bit:
+            raise IllegalChoice(self._why_not(seat, card))
         # The rest is what happens 52 or 60 times a deal, so it is written out here and not called.
         game, hands = self.game, self.hands
-        card = cards[0]
         hands[seat] ^= bit
         self.plays.append(card)
         self._trick_set |= bit
@@ -399,7 +412,11 @@ class Deal:
             self._take_trick()
         else:
             self.turn = seat
-            self._legal = game.legal_set(hands[seat], self._suit, True, not self.trick_leaders, self.hearts_broken)
+            hand = hands[seat]
+            if own := hand & FOLLOWING[self._suit]:
+                self._legal = own | hand & game.always_legal
+            else:
+                self._legal = game.free_set(hand, True, not self.trick_leaders, self.hearts_broken)
 
     def observe(self, seat: int) -> Observation:
         """Return all that this seat may know now."""
@@ -437,11 +454,12 @@ class Deal:
             raise ValueError("a deal has scores only once it is over")
         return self.game.score_sets(self.piles)
 
+    def _owes_pass(self, seat: int) -> bool:
+        return self.phase is _PASSING and 0 <= seat < self.game.players and not self._chosen[seat]
+
     def _choose_pass(self, seat: int, cards: Sequence[Card]) -> None:
-        if self.phase is not _PASSING:
-            raise IllegalChoice(self._why_not(seat, cards))
-        if not 0 <= seat < self.game.players or self._chosen[seat]:
-            raise IllegalChoice(f"seat {seat} owes no decision")
+        if not self._owes_pass(seat):
+            raise IllegalChoice(self._why_not_now(seat))
         chosen = cards_to_set(cards)
         count = self.game.cards_passed
         if len(cards) != count or chosen.bit_count() != count:
@@ -452,32 +470,34 @@ class Deal:
         if 0 not in self._chosen:
             self._exchange()
 
-    def _why_not(self, seat: int, cards: Sequence[Card]) -> str:
-        if self.phase is _OVER:
-            return "the deal is over"
-        if seat != self.turn:
+    def _why_not_now(self, seat: int) -> str:
+        if self.phase is _PASSING:
+            return f"seat {seat} owes no decision"
+        if self.phase is _PLAYING:
             return f"it is seat {self.turn}'s turn to play, not seat {seat}'s"
-        if len(cards) != 1:
-            return f"one card is to be played, not {len(cards)}"
-        if not self.hands[seat] >> cards[0] & 1:
-            return f"seat {seat} does not hold {cards[0]}"
-        return f"seat {seat} may not play {cards[0]} now, but one of {format_cards(self.legal(seat))}"
+        return "the deal is over"
+
+    def _why_not(self, seat: int, card: Card) -> str:
+        if not self.hands[seat] >> card & 1:
+            return f"seat {seat} does not hold {card}"
+        return f"seat {seat} may not play {card} now, but one of {format_cards(self.legal(seat))}"
 
     def _exchange(self) -> None:
-        players = self.game.players
-        direction = self.game.pass_direction(self.number)
-        received = [0] * players
-        for seat, mask in enumerate(self._chosen):
-            received[direction.receiver(seat, players)] = mask
-        self._passed, self._received = self._chosen, tuple(received)
-        for seat, mask in enumerate(self._chosen):
-            self.hands[seat] = self.hands[seat] ^ mask | received[seat]
+        game, chosen = self.game, self._chosen
+        direction = game.pass_direction(self.number)
+        received = [0] * game.players
+        for seat, mask in enumerate(chosen):
+            self.hands[seat] ^= mask
+            received[direction.receiver(seat, game.players)] = mask
+        for seat, mask in enumerate(received):
+            self.hands[seat] |= mask
+        self._passed, self._received = chosen, tuple(received)
         self._begin_play()
 
     def _begin_play(self) -> None:
         self.phase = _PLAYING
         self.leader = self.turn = seat = self.game.first_leader(self.hands, self.number)
-        self._legal = self.game.legal_set(self.hands[seat], NO_SUIT, False, True, False)
+        self._legal = self.game.free_set(self.hands[seat], False, True, False)
 
     def _take_trick(self) -> None:
         leader, trick_set = self.leader, self._trick_set
@@ -492,7 +512,7 @@ class Deal:
         self._suit = NO_SUIT
         self.leader = self.turn = winner
         if hand := self.hands[winner]:
-            self._legal = self.game.legal_set(hand, NO_SUIT, False, False, self.hearts_broken)
+            self._legal = self.game.free_set(hand, False, False, self.hearts_broken)
         else:
             self.phase, self.turn, self._legal = _OVER, NOBODY, 0
 

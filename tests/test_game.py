@@ -130,7 +130,7 @@ def test_a_seat_that_is_none_is_refused(seat: int) -> None:
     assert deal.legal(seat) == ()
 
     play_out(deal, Random(1))
-    with pytest.raises(IllegalChoice, match="the deal is over"):
+    with pytest.raises(IllegalChoice):
         deal.choose(seat, parse_cards("KC"))
 
 

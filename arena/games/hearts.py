@@ -13,7 +13,6 @@ from arena.cards import STANDARD_DECK, SUIT_SETS, Card, Suit
 from arena.errors import BadGame
 from arena.game import Game, Option, OptionValue, PassDirection
 from arena.games.options import complete_options, end_options
-from arena.trick import FOLLOWING
 
 QUEEN_POINTS: Final = 13
 JACK_POINTS: Final = -10
@@ -21,6 +20,7 @@ ALL_POINTS: Final = 26
 """What the thirteen hearts and the queen of spades cost together."""
 
 _CLUBS = SUIT_SETS[Suit.CLUBS]
+_TWO_OF_CLUBS = 1 << Card("2C")
 _HEARTS = SUIT_SETS[Suit.HEARTS] & ~(1 << Card("WH"))
 _QUEEN = 1 << Card("QS")
 _JACK = 1 << Card("JD")
@@ -75,17 +75,17 @@ class Hearts(Game):
 
         Where it isn't dealt, in short hands, the lowest club stands in; without any club the seat after the dealer leads.
         """
-        clubs = 0
-        for hand in hands:
-            clubs |= hand & _CLUBS
-        lowest = clubs & -clubs
+        dealt = 0
+        for seat, hand in enumerate(hands):
+            if hand & _TWO_OF_CLUBS:
+                return seat
+            dealt |= hand & _CLUBS
+        lowest = dealt & -dealt
         return next((seat for seat, hand in enumerate(hands) if hand & lowest), number % self.players)
 
-    def legal_set(self, hand: int, suit: int, following: bool, first_trick: bool, broken: bool) -> int:
-        """Return the cards that may be played (H-11 to H-24)."""
+    def free_set(self, hand: int, following: bool, first_trick: bool, broken: bool) -> int:
+        """Return what may be led or discarded (H-11 to H-24)."""
         if following:
-            if own := hand & FOLLOWING[suit]:
-                return own
             return hand & ~self._barred or hand if first_trick else hand
         if first_trick and (clubs := hand & _CLUBS):
             return clubs if self.options["any_club_leads"] else clubs & -clubs
@@ -196,5 +196,6 @@ def _make(
         pass_cycle=_CYCLE if options["passing"] else (PassDirection.NONE,),
         cards_passed=int(options["cards_passed"] or 0),
         breaking=_HEARTS | _QUEEN if options["queen_breaks_hearts"] else _HEARTS,
+        always_legal=0,
         totals_can_fall=options["moon"] == "off" or options["jack_of_diamonds"] is True,
     )

@@ -9,7 +9,6 @@ from arena.cards import ALL_CARDS, MAGICIANS, SUIT_SETS, WITCHES, Card, Suit
 from arena.errors import BadGame
 from arena.game import Game, Option, OptionValue, PassDirection
 from arena.games.options import complete_options, end_options
-from arena.trick import FOLLOWING
 
 QUEEN_POINTS: Final = 13
 """What the queen of spades costs: I-23."""
@@ -67,11 +66,10 @@ class HeartSwitch(Game):
         del hands
         return number % self.players
 
-    def legal_set(self, hand: int, suit: int, following: bool, first_trick: bool, broken: bool) -> int:
-        """Return the cards of the suit and the magicians, or all where no card follows (W-11 to W-14)."""
+    def free_set(self, hand: int, following: bool, first_trick: bool, broken: bool) -> int:
+        """Return the whole hand: anything may be led or discarded (W-11, W-12)."""
         del following, first_trick, broken
-        own = hand & FOLLOWING[suit]
-        return own | hand & MAGICIANS if own else hand
+        return hand
 
     def pile_points(self, pile: int) -> int:
         """Return what one pile costs (W-18 to W-22)."""
@@ -106,5 +104,6 @@ def heartswitch(players: int, partners: bool, options: Mapping[str, OptionValue]
         pass_cycle=_CYCLES[players],
         cards_passed=3,
         breaking=0,
+        always_legal=MAGICIANS,
         totals_can_fall=False,
     )
