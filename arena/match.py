@@ -32,6 +32,8 @@ class Match:
     """The bots in the cyclic order of this match's circle, one a side. A bot may be in it more than once, as copies."""
     deals: int
     """How many deals each table plays; 0 where a table plays a game to its end."""
+    exchanged: bool = False
+    """Whether it has two tables instead of one for each rotation: on the second its two bots have exchanged their sides."""
 
     def seatings(self, game: Game) -> tuple[tuple[int, ...], ...]:
         """Return each table's seating: for each seat the index in the line-up of the bot that sits there.
@@ -40,6 +42,10 @@ class Match:
         every side's seats once.
         """
         count = len(game.sides)
+        if self.exchanged:
+            bot = self.line_up[0]
+            other = next(place for place, name in enumerate(self.line_up) if name != bot)
+            return game.side_of, tuple(other if self.line_up[side] == bot else 0 for side in game.side_of)
         return tuple(tuple((game.side_of[seat] + r) % count for seat in range(game.players)) for r in range(count))
 
 

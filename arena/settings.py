@@ -68,6 +68,28 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """The question whether one of two bots is stronger, as `arena compare` asks it: see `leaderboard.sequential`."""
+
+    bot: str
+    """The one that is asked for; the other entry is the other one."""
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """That a tournament plays another one's deals again, with a stand-in for one bot."""
+
+    tournament: str
+    """The id of the other one."""
+    bot: str
+    stand_in: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that decides what a tournament plays, the bots apart."""
 
@@ -80,6 +102,10 @@ class Settings:
     """None: `arena.schedule` decides by the number of line-ups."""
     boards: int | None = None
     """How many boards each bot plays at least; None for the default of `arena.schedule`."""
+    comparison: Comparison | None = None
+    """What is asked of two bots, where the matches are those of `arena.compare`."""
+    substitution: Substitution | None = None
+    """Whose deals are played again; the matches are then those of the other tournament."""
     seed: str | None = None
     """None: 32 random bytes are drawn."""
     time: TimeControl = field(default_factory=TimeControl)
@@ -98,12 +124,17 @@ class Settings:
             "options": dict(self.options),
             "time": asdict(self.time),
             "faults": asdict(self.faults),
+            **{name: value and asdict(value) for name, value in self._parts()},
         }
+
+    def _parts(self) -> tuple[tuple[str, Comparison | Substitution | None], ...]:
+        return ("comparison", self.comparison), ("substitution", self.substitution)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Make settings of what `to_json` returned."""
         schedule = values["schedule"]
+        parts = {"comparison": Comparison, "substitution": Substitution}
         return cls(
             **{
                 **values,
@@ -111,6 +142,7 @@ class Settings:
                 "schedule": None if schedule is None else ScheduleKind(schedule),
                 "time": TimeControl(**values["time"]),
                 "faults": FaultPolicy(**values["faults"]),
+                **{name: part(**values[name]) for name, part in parts.items() if values.get(name)},
             }
         )
 

@@ -12,7 +12,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -28,9 +28,10 @@ from arena.game import Game
 from arena.games import find_game
 from arena.identity import fingerprint
 from arena.match import Match, MatchPlay, MatchResult
+from arena.plan import FixedPlan, Plan, Played, count_boards
 from arena.players.base import Setup
 from arena.players.roster import Roster
-from arena.schedule import make_schedule
+from arena.schedule import imbalance, make_schedule
 from arena.settings import Entry, Format, Settings, Tournament
 from arena.table import TableRules, Void
 
@@ -56,11 +57,18 @@ class Pace:
     """Bot processes at once; None for what fits in half the memory."""
 
 
+def fixed_plan(tournament: Tournament) -> Plan:
+    """Return the plan of a tournament whose whole schedule follows from its settings."""
+    names = [entry.name for entry in tournament.entries]
+    return FixedPlan(make_schedule(tournament.settings, game_of(tournament.settings), names, tournament.seed.key))
+
+
 async def run_tournament(
     store: Store,
     settings: Settings,
     entries: Sequence[Entry],
     *,
+    plan_of: Callable[[Tournament], Plan] = fixed_plan,
     pace: Pace | None = None,
     resume: str | None = None,
     fresh: bool = False,
@@ -68,6 +76,9 @@ async def run_tournament(
     stop: asyncio.Event | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Play a tournament, or what is left of it, and yield its events; to be consumed under `contextlib.aclosing`.
+
+    What is played is up to the plan that `plan_of` makes (`arena.report.plan_of` makes those that go by ratings); where
+    that is paused, the events end without Finished.
 
     The same settings, entries and bots' files resume the latest tournament made of them; `resume` names another one,
     `fresh` starts anew. Once `stop` is set, matches in play have `GRACE` seconds to finish.
@@ -85,12 +96,17 @@ async def run_tournament(
         pace = pace or Pace()
         async with _open_roster(settings, entries, pace, notices) as roster:
             working = await _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
-            tournament = _find_or_create(store, settings, working, notices, resume=resume, fresh=fresh)
+            tournament = _find(store, settings, working, notices, resume=resume, fresh=fresh)
+            if tournament is None:
+                tournament = _create(store, settings, working, notices, plan_of)
             yield _started(store, tournament)
-            playing = _Playing(store, tournament, roster, pace, notices, stop or asyncio.Event())
+            yield Notice(str(imbalance(store.matches(tournament.id), game_of(tournament.settings))))
+            playing = _Playing(store, tournament, plan_of(tournament), roster, pace, notices, stop or asyncio.Event())
             async with contextlib.aclosing(playing.events()) as events:
                 async for event in events:
                     yield event
+        if playing.paused:
+            return
         store.finish(tournament.id)
         yield Finished(tournament.id, tournament.seed.key.hex())
 
@@ -104,8 +120,7 @@ def _finished(store: Store, settings: Settings, entries: Sequence[Entry], resume
 def _started(store: Store, tournament: Tournament) -> Started:
     matches = store.matches(tournament.id)
     done = store.progress(tournament.id).done if tournament.finished is None else len(matches)
-    boards = sum(match.deals or 1 for match in matches)
-    return Started(tournament.id, len(matches), done, boards, tournament.seed.commitment)
+    return Started(tournament.id, len(matches), done, count_boards(matches), tournament.seed.commitment)
 
 
 @contextlib.asynccontextmanager
@@ -134,7 +149,7 @@ async def _check_bots(
     return tuple(entry for entry in entries if entry.name not in broken)
 
 
-def _find_or_create(
+def _find(
     store: Store,
     settings: Settings,
     entries: Sequence[Entry],
@@ -142,27 +157,37 @@ def _find_or_create(
     *,
     resume: str | None,
     fresh: bool,
-) -> Tournament:
+) -> Tournament | None:
+    """Return the tournament that is asked for, None where there is none yet."""
     identity = fingerprint(settings, entries)
     if resume is not None:
         tournament = store.tournament(resume)
         if tournament.fingerprint != identity.fingerprint:
             notices.append("resumed with settings or bots that are not those it began with")
         return tournament
-    earlier = store.find(identity.fingerprint)
-    if earlier and not fresh:
-        return earlier[0]
-    seed = Seed.draw() if settings.seed is None else Seed.from_text(settings.seed)
+    return None if fresh else next(iter(store.find(identity.fingerprint)), None)
+
+
+def _create(
+    store: Store,
+    settings: Settings,
+    entries: Sequence[Entry],
+    notices: list[str],
+    plan_of: Callable[[Tournament], Plan],
+) -> Tournament:
+    """Store a new tournament with what of its schedule is known before play."""
+    identity = fingerprint(settings, entries)
+    earlier = len(store.find(identity.fingerprint))
     tournament = Tournament(
-        id=identity.fingerprint[:12] + (f"-{len(earlier) + 1}" if earlier else ""),
+        id=identity.fingerprint[:12] + (f"-{earlier + 1}" if earlier else ""),
         fingerprint=identity.fingerprint,
         settings=settings,
         entries=tuple(entries),
-        seed=seed,
+        seed=Seed.draw() if settings.seed is None else Seed.from_text(settings.seed),
         created=datetime.now(UTC),
         versions=identity.versions,
     )
-    schedule = make_schedule(settings, game_of(settings), [entry.name for entry in entries], seed.key)
+    schedule = plan_of(tournament).begin()
     notices.extend(_left_behind(store, tournament))
     store.add_tournament(tournament, schedule)
     return tournament
@@ -188,14 +213,15 @@ def game_of(settings: Settings) -> Game:
 
 def disqualified_bots(store: Store, tournament: Tournament) -> frozenset[str]:
     """Return the bots that play no more matches, as decided after the blocks that are played."""
-    tables = len(game_of(tournament.settings).sides)
     retirements = [(fault.match, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
     if not retirements:
         return frozenset()
+    matches = store.matches(tournament.id)
+    tables = len(matches[0].seatings(game_of(tournament.settings)))
     done = {match.number for match in store.matches(tournament.id, done=True)}
     out: frozenset[str] = frozenset()
     played: list[Match] = []
-    for block in blocks(store.matches(tournament.id)):
+    for block in blocks(matches):
         owed = [match for match in block if not out.intersection(match.line_up)]
         if any(match.number not in done for match in owed):
             break
@@ -211,6 +237,7 @@ class _Playing:
         self,
         store: Store,
         tournament: Tournament,
+        plan: Plan,
         roster: Roster,
         pace: Pace,
         notices: list[str],
@@ -223,19 +250,44 @@ class _Playing:
         self._play = MatchPlay(rules, roster, tournament.seed.key, tables, settings.independent)
         self._store = store
         self._tournament = tournament
+        self._plan = plan
         self._roster = roster
         self._window = 1 + -(-pace.tables // len(game.sides))
         self._notices = notices
         self._stop = stop
         self._attempts = store.attempts(tournament.id)
+        self.paused = False
+        """Whether the plan paused the tournament: it is not over."""
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Play, store each match as it ends, and yield what happens; raise Interrupted where matches are left."""
+        while True:
+            async with contextlib.aclosing(self._play_schedule()) as events:
+                async for event in events:
+                    yield event
+            played = Played(
+                self._store.matches(self._tournament.id),
+                self._store.results(self._tournament.id),
+                disqualified_bots(self._store, self._tournament),
+            )
+            step = self._plan.go_on(played)
+            self._notices += [step.note] * bool(step.note)
+            for notice in self._take_notices():
+                yield notice
+            if not step.matches:
+                self.paused = step.paused
+                return
+            self._store.add_matches(self._tournament.id, step.matches)
+
+    async def _play_schedule(self) -> AsyncGenerator[Event, None]:
+        """Play all matches that are written down."""
         matches = self._store.matches(self._tournament.id)
         waiting = {match.number for match in self._store.matches(self._tournament.id, done=False)}
         out = disqualified_bots(self._store, self._tournament)
         for block in blocks(matches):
             owed = [match for match in block if match.number in waiting and not out.intersection(match.line_up)]
+            if not owed:
+                continue
             async with contextlib.aclosing(self._results(owed)) as results:
                 async for result in results:
                     self._store.save_match(self._tournament.id, result)
@@ -248,8 +300,6 @@ class _Playing:
                 raise Interrupted(f"stopped after {played} of {len(matches)} matches; the same command plays the rest")
             before, out = out, disqualified_bots(self._store, self._tournament)
             self._notices += [f"{bot} is disqualified: retired from too many tables" for bot in sorted(out - before)]
-        for notice in self._take_notices():
-            yield notice
 
     def _take_notices(self) -> list[Notice]:
         taken = [Notice(text) for text in self._notices]

@@ -26,7 +26,8 @@ LEVELS = (
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "events"),
     *("v1", "wire", "sdk", "players"),
     *("table", "match", "replay"),
-    *("schedule", "identity", "disqualification", "entries", "config", "migrations", "store", "tournament", "verify"),
+    *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config"),
+    *("migrations", "store", "tournament", "verify"),
     *("leaderboard", "report", "client", "server", "cli", "__main__"),
 )
 """The modules of arena, and leaderboard as a whole, each above all that it may import."""

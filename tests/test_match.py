@@ -152,3 +152,25 @@ def test_hands_depend_on_everything_that_names_them() -> None:
     hands = [str(deal_hands(KEY, HEARTS, *names)) for names in named]
 
     assert len(set(hands)) == len(named)
+
+
+@pytest.mark.parametrize(
+    ("game", "line_up", "tables"),
+    [
+        (find_game("hearts-classic"), "ABAB", ("ABAB", "BABA")),
+        (find_game("hearts-classic"), "AABB", ("AABB", "BBAA")),
+        (find_game("heartswitch", 3), "ABA", ("ABA", "BAB")),
+        (find_game("heartswitch", 5), "AABBB", ("AABBB", "BBAAA")),
+        (find_game("heartswitch", 4, "partners"), "AB", ("ABAB", "BABA")),
+        (find_game("heartswitch", 6, "partners"), "ABB", ("ABBABB", "BAABAA")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_bots_exchange_their_sides_on_the_second_of_two_tables(
+    game: Game, line_up: str, tables: tuple[str, ...]
+) -> None:
+    match = Match(1, tuple(line_up), 4, exchanged=True)
+
+    seated = tuple("".join(match.line_up[place] for place in seating) for seating in match.seatings(game))
+
+    assert seated == tables

@@ -27,6 +27,7 @@ from stored_matches import BOTS, new_matches, new_tournament, played_match
 import arena.migrations.versions
 from arena.errors import BadInput, BadStore
 from arena.faults import FaultKind
+from arena.match import Match
 from arena.results import Result
 from arena.store import Progress, Store
 from arena.store.database import SCHEMA
@@ -137,6 +138,17 @@ def test_game_results_belong_to_deal_zero(store: Store) -> None:
     store.save_match(tournament.id, replace(played_match(match), results=(result,)))
 
     assert list(store.results(tournament.id)) == [result]
+
+
+def test_a_schedule_can_grow(store: Store) -> None:
+    store.add_tournament(new_tournament(), new_matches(2))
+    more = (Match(3, BOTS, 0), Match(4, ("zed", "gopher"), 2, exchanged=True))
+
+    store.add_matches("0123456789ab", more)
+
+    assert store.matches("0123456789ab", done=False) == [*new_matches(2), *more]
+    with pytest.raises(BadStore, match="has this already"):
+        store.add_matches("0123456789ab", more[:1])
 
 
 def test_two_tournaments_are_kept_apart(store: Store) -> None:
@@ -582,6 +594,18 @@ def test_schema_is_that_of_the_last_migration() -> None:
     folder = Path(arena.migrations.versions.__path__[0]).parent
 
     assert ScriptDirectory(str(folder)).get_current_head() == SCHEMA
+
+
+def test_matches_of_the_first_schema_are_kept(path: Path) -> None:
+    """A database without the column for matches of two tables gets it, and none of its matches is one."""
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), new_matches(2))
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
+        other.execute("ALTER TABLE matches DROP COLUMN exchanged")
+        other.execute("UPDATE alembic_version SET version_num = '0001'")
+
+    with Store.open(path) as store:
+        assert store.matches("0123456789ab") == list(new_matches(2))
 
 
 def test_opening_again_changes_nothing(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +12,14 @@ import pytest
 
 from arena.errors import BadInput, BadStore, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
+from arena.games import find_game
+from arena.match import Match
+from arena.plan import Plan, Played, Step
 from arena.report import document_text
-from arena.settings import Entry, Settings
+from arena.schedule import imbalance
+from arena.settings import Entry, Settings, Tournament
 from arena.store import Store
-from arena.tournament import Pace, disqualified_bots, run_tournament
+from arena.tournament import Pace, disqualified_bots, fixed_plan, run_tournament
 
 FOUR = ("Lowest", "Highest", "Random", "Lowest")
 SETTINGS = Settings(boards=24, seed="a test")
@@ -35,6 +39,7 @@ async def play(
     fresh: bool = False,
     resume: str | None = None,
     skip_broken: bool = False,
+    plan_of: Callable[[Tournament], Plan] = fixed_plan,
 ) -> list[Event]:
     events: list[Event] = []
     stop = asyncio.Event()
@@ -42,6 +47,7 @@ async def play(
         store,
         settings,
         bots,
+        plan_of=plan_of,
         pace=Pace(tables=tables),
         stop=stop,
         fresh=fresh,
@@ -107,8 +113,68 @@ async def test_stopped_and_resumed_equals_uninterrupted(tmp_path: Path, stop_aft
 
     assert isinstance(events[0], Started)
     assert events[0].already_played >= stop_after
-    assert len(events) == 2 + 6 - events[0].already_played
+    assert sum(isinstance(event, MatchPlayed) for event in events) == 6 - events[0].already_played
     assert resumed == await document(tmp_path / "whole.db")
+
+
+async def test_how_even_the_schedule_is_is_told_before_play(store: Store) -> None:
+    events = await play(store)
+
+    assert events[1] == Notice(str(imbalance(store.matches(store.tournament().id), find_game("hearts-classic"))))
+
+
+def three_steps(_tournament: Tournament) -> Plan:
+    """A plan of three steps of a match each, whose deals depend on what was played before."""
+
+    class Growing:
+        def begin(self) -> Sequence[Match]:
+            return (Match(1, tuple(entry.name for entry in entries(*FOUR)), 1),)
+
+        def go_on(self, played: Played) -> Step:
+            number = len(played.matches)
+            line_up = played.matches[-1].line_up
+            points = [result.points for result in played.results]
+            match = Match(number + 1, (*line_up[1:], line_up[0]), 1 + points[-1][0] % 3)
+            return Step((match,), f"{len(points)} results") if number < 3 else Step(note="enough")
+
+    return Growing()
+
+
+async def test_a_schedule_grows_by_results_until_its_plan_ends(store: Store) -> None:
+    events = await play(store, plan_of=three_steps)
+
+    tournament = store.tournament()
+    assert [match.number for match in store.matches(tournament.id, done=True)] == [1, 2, 3]
+    assert [event.matches for event in events if isinstance(event, MatchPlayed)] == [1, 2, 3]
+    assert notices(events).endswith("enough")
+    assert isinstance(events[-1], Finished)
+
+
+@pytest.mark.parametrize("stop_after", [1, 2])
+async def test_a_growing_schedule_stopped_and_resumed_equals_uninterrupted(tmp_path: Path, stop_after: int) -> None:
+    with Store.open(tmp_path / "whole.db") as store:
+        await play(store, plan_of=three_steps)
+        whole = document_text(store, None)[1]
+    with Store.open(tmp_path / "stopped.db") as store:
+        with pytest.raises(Interrupted):
+            await play(store, plan_of=three_steps, tables=1, stop_after=stop_after)
+        await play(store, plan_of=three_steps)
+
+        assert document_text(store, None)[1] == whole
+
+
+async def test_a_paused_tournament_is_not_over(store: Store) -> None:
+    class Pausing:
+        def begin(self) -> Sequence[Match]:
+            return (Match(1, tuple(entry.name for entry in entries(*FOUR)), 1),)
+
+        def go_on(self, played: Played) -> Step:
+            return Step(note=f"spent after {played.boards} boards", paused=True)
+
+    events = await play(store, plan_of=lambda _tournament: Pausing())
+
+    assert events[-1] == Notice("spent after 1 boards")
+    assert store.tournament().finished is None
 
 
 async def test_a_finished_tournament_is_not_played_again(store: Store) -> None:

@@ -103,6 +103,12 @@ class Store:
             if matches:
                 connection.execute(sa.insert(MATCHES), [match_row(key, match) for match in matches])
 
+    def add_matches(self, tournament_id: str, matches: Sequence[Match]) -> None:
+        """Add matches to a schedule that grows; raise BadStore where a number is taken."""
+        key = self._key(tournament_id)
+        with self._database.writing() as connection:
+            connection.execute(sa.insert(MATCHES), [match_row(key, match) for match in matches])
+
     def save_match(self, tournament_id: str, result: MatchResult) -> None:
         """Turn a match to done, with its results, records and faults; raise BadStore where it is done already."""
         number = result.match.number
@@ -176,7 +182,7 @@ class Store:
 
     def matches(self, tournament_id: str, *, done: bool | None = None) -> list[Match]:
         """Return a tournament's matches in order: all, or only those that are done, or not."""
-        columns = MATCHES.c.number, MATCHES.c.line_up, MATCHES.c.deals
+        columns = MATCHES.c.number, MATCHES.c.line_up, MATCHES.c.deals, MATCHES.c.exchanged
         query = sa.select(*columns).where(MATCHES.c.tournament == self._key(tournament_id))
         if done is not None:
             query = query.where(MATCHES.c.done == done)

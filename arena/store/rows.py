@@ -71,14 +71,15 @@ def match_row(key: int, match: Match) -> Row:
         "number": match.number,
         "line_up": line_up,
         "deals": match.deals,
+        "exchanged": match.exchanged,
         "attempt": 0,
         "done": False,
     }
 
 
-def read_match(number: int, line_up: str, deals: int) -> Match:
-    """Make a match of cells of its row."""
-    return Match(number, _names(line_up), deals)
+def read_match(number: int, line_up: str, deals: int, exchanged: bool) -> Match:
+    """Make a match of cells of its row. Positional, as for a result."""
+    return Match(number, _names(line_up), deals, exchanged)
 
 
 def result_row(key: int, result: Result) -> Row:

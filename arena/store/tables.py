@@ -31,6 +31,7 @@ MATCHES = _table(
     number=sa.Integer,
     line_up=sa.Text,
     deals=sa.Integer,
+    exchanged=sa.Boolean,
     attempt=sa.Integer,
     done=sa.Boolean,
     decisions=sa.Integer,
