@@ -144,6 +144,7 @@ class _Verification:
         """Yield all matches, and see that those are played that were to be: none of a disqualified bot's."""
         complete = True
         played: list[Match] = []
+        tables = len(self._schedule[0].seatings(self._game))
         for block in blocks(self._schedule):
             out = self._verified.disqualified
             owed = [match for match in block if not out.intersection(match.line_up)]
@@ -153,7 +154,7 @@ class _Verification:
             complete = complete and all(match.number in self._done for match in owed)
             played += owed
             if complete:
-                self._verified.disqualified = out | disqualified(played, self._retirements, len(self._game.sides))
+                self._verified.disqualified = out | disqualified(played, self._retirements, tables)
 
     def _verify_done(self, match: Match, *, owed: bool) -> None:
         done = match.number in self._done
