@@ -224,15 +224,15 @@ async def penalties(game: Game, names: Sequence[str], boards: int) -> list[float
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["hearts-classic", "heartswitch"])
-async def test_the_bots_are_of_different_strength(name: str) -> None:
+@pytest.mark.parametrize(("name", "margin"), [("hearts-classic", 0.3), ("heartswitch", 0.1)])
+async def test_the_bots_are_of_different_strength(name: str, margin: float) -> None:
     counting, careful, lowest, random = await penalties(
         find_game(name), ["counting", "careful", "lowest", "random_bot"], 600
     )
 
-    assert counting + 0.3 < careful
+    assert counting + margin < careful
     assert careful + 3 < lowest
-    assert lowest + 1 < random
+    assert lowest + 3 < random
 
 
 # --- As programs ---
