@@ -62,3 +62,27 @@ class Broken(Bot):
     def play(self, view: Decision) -> Card:
         """Play nothing, ever."""
         raise NotImplementedError
+
+
+class First(Bot):
+    """Plays the card with the lowest number."""
+
+    def play(self, view: Decision) -> Card:
+        """Play the first legal card."""
+        return view.legal[0]
+
+    def pass_cards(self, view: Decision) -> Sequence[Card]:
+        """Pass the first cards."""
+        return view.hand[: view.count]
+
+
+class FirstSubstitutesAt13(First):
+    """The same, but at decision 13 what the arena would substitute."""
+
+    def play(self, view: Decision) -> Card:
+        """Play the first legal card, or the substitute."""
+        return substitute(view.legal, 1)[0] if view.number == 13 else super().play(view)
+
+    def pass_cards(self, view: Decision) -> Sequence[Card]:
+        """Pass the first cards, or the substitutes."""
+        return substitute(view.legal, view.count) if view.number == 13 else super().pass_cards(view)
