@@ -36,6 +36,9 @@ STATUS_FAULTS: Final[Mapping[grpc.StatusCode, FaultKind]] = {
 }
 """What a call that ends with a status is to the table: an error instead of an answer is an answer that can't be read."""
 
+_LAST_WORDS: Final = 0.1
+"""Seconds to wait for what a process had sent before it ended."""
+
 _OPTIONS: Final = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.enable_retries", 0),
@@ -108,10 +111,6 @@ class Channel:
     async def close(self) -> None:
         """Close the channel and cancel what is in flight."""
         await self._channel.close()
-
-
-_LAST_WORDS: Final = 0.1
-"""Seconds to wait for what a process had sent before it ended."""
 
 
 async def _reply(call: grpc.aio.UnaryUnaryCall[bytes, bytes]) -> bytes:

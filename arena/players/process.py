@@ -17,7 +17,7 @@ from arena.errors import BotUnusable
 from arena.players import supervisor
 from arena.text import clean_lines
 
-PATIENCE = 5.0
+PATIENCE = 10.0
 """Seconds that the supervisor has to do what it does within milliseconds; nothing in the arena waits longer for it."""
 
 _LINE_LIMIT = 1 << 20
