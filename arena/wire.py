@@ -211,6 +211,16 @@ def _request(message: bot_pb2.DecideRequest) -> tuple[int, float, list[Decision]
     return message.request_id, _seconds(message.time_limit), [_decision(each) for each in message.decisions]
 
 
+_DIRECTIONS = {int(direction): direction for direction in PassDirection}
+
+
+def _phase(message: bot_pb2.Decision) -> Phase:
+    """Return the phase; of one that this version does not know, that which asks for as many cards."""
+    if message.phase in (Phase.PASSING, Phase.PLAYING):
+        return Phase(message.phase)
+    return Phase.PLAYING if message.count == 1 else Phase.PASSING
+
+
 def _decision(message: bot_pb2.Decision) -> Decision:
     game, placed_by_game = _game_of(message.game.SerializeToString())
     observation = Observation(
@@ -218,13 +228,13 @@ def _decision(message: bot_pb2.Decision) -> Decision:
         message.deal_number,
         message.dealer,
         message.seat,
-        Phase(message.phase),
+        _phase(message),
         message.count,
         _cards(message.hand),
         _cards(message.legal),
         _cards(message.passed),
         _cards(message.received),
-        PassDirection(message.pass_direction),
+        _DIRECTIONS.get(message.pass_direction, PassDirection.NONE),
         bytes(message.trick_leaders),
         _cards(message.trick_cards),
         message.trick_leader,

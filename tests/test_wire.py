@@ -215,6 +215,21 @@ def test_unknown_fields_are_ignored() -> None:
     assert wire.decode_request(wire.encode_request(3, 1.0, [small_decision()]) + unknown)[2] == [small_decision()]
 
 
+@pytest.mark.parametrize("number", [0, 99, -1])
+def test_unknown_enum_values_are_harmless(number: int) -> None:
+    message = bot_pb2.Decision.FromString(wire.encode_decision(small_decision()))
+    message.phase = bot_pb2.Phase.ValueType(number)
+    message.pass_direction = bot_pb2.PassDirection.ValueType(number)
+    message.hand.append(Card.ValueType(number))
+    request = bot_pb2.DecideRequest(request_id=1, decisions=[message])
+
+    _, _, (decision,) = wire.decode_request(request.SerializeToString())
+
+    assert decision.phase is Phase.PLAYING
+    assert decision.hand == small_decision().hand
+    assert decision.legal == small_decision().legal
+
+
 def test_a_note_is_cleaned_and_kept_to_256_bytes() -> None:
     data = wire.encode_response(7, [Choice(parse_cards("5C"), "\x1b[2Jé" * 1000)])
 
