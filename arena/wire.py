@@ -216,7 +216,7 @@ _DIRECTIONS = {int(direction): direction for direction in PassDirection}
 
 def _phase(message: bot_pb2.Decision) -> Phase:
     """Return the phase; of one that this version does not know, that which asks for as many cards."""
-    if message.phase in (Phase.PASSING, Phase.PLAYING):
+    if int(message.phase) in (Phase.PASSING, Phase.PLAYING):
         return Phase(message.phase)
     return Phase.PLAYING if message.count == 1 else Phase.PASSING
 
