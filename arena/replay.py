@@ -6,46 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from arena.cards import Card, format_cards
-from arena.errors import ArenaError, BadGame, IllegalChoice
+from arena.difference import Difference
+from arena.errors import BadGame, IllegalChoice
 from arena.faults import Fault, FaultKind, substitute
 from arena.game import Deal, Phase
 from arena.record import DealRecord
 from arena.table import TableRules
-
-
-class Difference(ArenaError):
-    """Something kept that is not what it must be: what and where it is, what is expected there, and what is found.
-
-    `match`, `table` and `deal` are None where it belongs to none, or where that is not known.
-    """
-
-    def __init__(
-        self,
-        what: str,
-        expected: object,
-        found: object,
-        *,
-        match: int | None = None,
-        table: int | None = None,
-        deal: int | None = None,
-    ) -> None:
-        super().__init__(what)
-        self.what = what
-        self.expected = str(expected)
-        self.found = str(found)
-        self.match = match
-        self.table = table
-        self.deal = deal
-
-    @property
-    def where(self) -> str:
-        """The place in words, such as "match 3, table 0, deal 2"; empty where it has none."""
-        numbers = {"match": self.match, "table": self.table, "deal": self.deal}
-        return ", ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
-
-    def __str__(self) -> str:
-        """Say it in a line."""
-        return ": ".join(filter(None, (self.where, f"{self.what}: expected {self.expected}, found {self.found}")))
 
 
 @dataclass(frozen=True, slots=True)

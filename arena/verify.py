@@ -8,27 +8,27 @@ rules. The first difference is raised, with its place. Ratings are compared thro
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from itertools import zip_longest
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile, zip_longest
+from typing import Generic, TypeVar
 
 from arena.cards import format_cards
 from arena.dealing import Seed
-from arena.disqualification import blocks, disqualified
+from arena.difference import Difference, compare_rows, located
+from arena.disqualification import BLOCK, disqualified
 from arena.errors import BadInput, BadStore, Malformed
 from arena.game import Game
 from arena.match import Match, deal_hands, table_results
+from arena.plan import Plan, Played
 from arena.record import DealRecord
-from arena.replay import Difference, TableReplay
+from arena.replay import TableReplay
 from arena.results import Result
-from arena.schedule import make_schedule
 from arena.settings import Format, Tournament
 from arena.store import Store
 from arena.store.rows import StoredFault
 from arena.table import TableRules
-from arena.tournament import game_of
+from arena.tournament import fixed_plan, game_of
 
 Row = TypeVar("Row", Match, Result, StoredFault)
 
@@ -37,9 +37,9 @@ Row = TypeVar("Row", Match, Result, StoredFault)
 class Verified:
     """What was found to be as it must be."""
 
-    scheduled: int
-    """The matches of the schedule."""
     finished: bool
+    scheduled: int = 0
+    """The matches of the schedule."""
     matches: int = 0
     """The matches that were played."""
     deals: int = 0
@@ -52,41 +52,25 @@ class Verified:
     disqualified: frozenset[str] = frozenset()
 
 
-def verify_tournament(store: Store, tournament: Tournament, *, commitment: str | None = None) -> Verified:
+def verify_tournament(
+    store: Store,
+    tournament: Tournament,
+    *,
+    commitment: str | None = None,
+    plan_of: Callable[[Tournament], Plan] = fixed_plan,
+) -> Verified:
     """Verify all that is kept of a tournament, finished or not, and return what that was.
 
-    `commitment` is what was published before play as the SHA-256 of the seed. Raises Difference at the first thing that is
-    not as it must be.
+    `commitment` is what was published before play as the SHA-256 of the seed; `plan_of` makes the plan that decided the
+    schedule. Raises Difference at the first thing that is not as it must be.
     """
     _verify_seed(tournament, commitment)
-    names = [entry.name for entry in tournament.entries]
     try:
-        game = game_of(tournament.settings)
-        schedule = make_schedule(tournament.settings, game, names, tournament.seed.key)
+        game, plan = game_of(tournament.settings), plan_of(tournament)
+        first = plan.begin()
     except BadInput as error:
         raise Difference("the settings", "some that can be played", error) from error
-    _compare("the match in the schedule", schedule, store.matches(tournament.id), lambda match: (match.number,))
-    return _Verification(store, tournament, game, schedule).run()
-
-
-def compare_documents(printed: Any, kept: Any, path: str = "") -> None:
-    """Compare a leaderboard's document as it was printed with what the store gives; raise Difference at the first."""
-    if isinstance(printed, Mapping) and isinstance(kept, Mapping):
-        for name in [*printed, *(name for name in kept if name not in printed)]:
-            inner = f"{path}.{name}" if path else name
-            compare_documents(printed.get(name, _NOTHING), kept.get(name, _NOTHING), inner)
-    elif isinstance(printed, list) and isinstance(kept, list):
-        for place, pair in enumerate(zip_longest(printed, kept, fillvalue=_NOTHING)):
-            compare_documents(*pair, f"{path}[{place}]")
-    elif printed != kept:
-        raise Difference(f"`{path or 'all'}` in the document", _shown(kept), _shown(printed))
-
-
-_NOTHING = object()
-
-
-def _shown(value: object) -> str:
-    return "nothing" if value is _NOTHING else repr(value)
+    return _Verification(store, tournament, game).run(plan, first)
 
 
 def _verify_seed(tournament: Tournament, commitment: str | None) -> None:
@@ -103,35 +87,90 @@ def _verify_seed(tournament: Tournament, commitment: str | None) -> None:
 class _Verification:
     """One tournament being verified, match by match in the order of the schedule."""
 
-    def __init__(self, store: Store, tournament: Tournament, game: Game, schedule: Sequence[Match]) -> None:
+    def __init__(self, store: Store, tournament: Tournament, game: Game) -> None:
+        settings = tournament.settings
         self._store = store
         self._tournament = tournament
-        settings = tournament.settings
         self._game = game
         self._rules = TableRules(game, settings.format is Format.GAME, settings.time, settings.faults)
-        self._schedule = schedule
         self._done = self._played()  # read first: what is played meanwhile is left for another time
         self._attempts = store.attempts(tournament.id)
         self._faults = _Rows("faults", lambda: iter(store.faults(tournament.id)), lambda row: row.match)
         self._results = _Rows("results", lambda: store.results(tournament.id), lambda row: row.board[0])
         self._retirements: list[tuple[int, str]] = []
-        self._verified = Verified(len(schedule), tournament.finished is not None)
+        self._owed: list[Match] = []
+        self._waiting: Match | None = None
+        """The first match that was to be played, and wasn't yet."""
+        self._verified = Verified(finished=tournament.finished is not None)
 
-    def run(self) -> Verified:
-        """Verify everything."""
-        for match in self._owed():
-            rows = self._results.of(match.number), self._faults.of(match.number)
-            if match.number in self._done:
-                with _located(match=match.number):
-                    self._verify_match(match, *rows)
-            elif any(rows) or self._store.records(self._tournament.id, match.number):
-                self._verify_played_meanwhile(match.number)
-        self._results.verify_end()
-        self._faults.verify_end()
+    def run(self, plan: Plan, first: Sequence[Match]) -> Verified:
+        """Verify everything, step by step of the plan."""
+        kept = self._store.matches(self._tournament.id)
+        verified, schedule = 0, list(first)
+        while verified < len(schedule):
+            compare_rows("the match in the schedule", schedule[verified:], kept[verified : len(schedule)], _by_number)
+            for match in schedule[verified:]:
+                self._verify_scheduled(match)
+            verified = len(schedule)
+            if self._waiting is None and (self._verified.finished or len(kept) > verified):
+                schedule += self._next_step(plan, schedule)
+        compare_rows("the match in the schedule", [], kept[verified:], _by_number)
+        self._verify_ends()
+        self._verified.scheduled = verified
+        self._verified.disqualified = self._disqualified()
+        return self._verified
+
+    def _next_step(self, plan: Plan, schedule: Sequence[Match]) -> tuple[Match, ...]:
+        """Return what the plan adds to a schedule that is played as a whole."""
+        results = self._store.results(self._tournament.id)
+        known = takewhile(lambda row: row.board[0] <= len(schedule), results)
+        return plan.go_on(Played(tuple(schedule), known, self._disqualified())).matches
+
+    def _verify_scheduled(self, match: Match) -> None:
+        """Verify one match of the schedule, which was to be played, or not."""
+        if match.number % BLOCK == 1:
+            self._verified.disqualified = self._disqualified()
+        out = self._verified.disqualified.intersection(match.line_up)
+        done = match.number in self._done
+        if done:
+            self._verify_owed(match, out)
+        elif not out and self._verified.finished:
+            raise Difference("the match", "played, since the tournament is over", "not played", match=match.number)
+        rows = self._results.of(match.number), self._faults.of(match.number)
+        if done:
+            with located(match=match.number):
+                self._verify_match(match, *rows)
+        elif any(rows) or self._store.records(self._tournament.id, match.number):
+            self._verify_played_meanwhile(match.number)
+        if not out:
+            self._owed.append(match)
+            if not done and self._waiting is None:
+                self._waiting = match
+
+    def _verify_owed(self, match: Match, out: Collection[str]) -> None:
+        """See that a match that was played was to be played: no disqualified bot's, and no block before it unfinished."""
+        waiting = self._waiting
+        unfinished = waiting is not None and _block(waiting) < _block(match)
+        if out or unfinished:
+            why = f"{', '.join(sorted(out))} is disqualified" if out else "an earlier block is unfinished"
+            raise Difference("the match", f"not played, since {why}", "played", match=match.number)
+
+    def _disqualified(self) -> frozenset[str]:
+        """Return who plays no more after what was verified so far, if that is complete."""
+        out = self._verified.disqualified
+        if self._waiting is not None or not self._retirements:
+            return out
+        tables = len(self._owed[0].seatings(self._game))
+        return out | disqualified(self._owed, self._retirements, tables)
+
+    def _verify_ends(self) -> None:
+        """See that nothing is kept beyond the schedule, and that the counts are right."""
+        for what, rows in (("results", self._results), ("faults", self._faults)):
+            if (number := rows.next_match) is not None and number not in self._played():
+                raise Difference(f"the {what}", "none of such a match", "one", match=number)
         asked = self._store.progress(self._tournament.id).decisions
         if self._verified.finished and asked != self._verified.decisions:
             raise Difference("the number of decisions asked in all matches", self._verified.decisions, asked)
-        return self._verified
 
     def _played(self) -> set[int]:
         return {match.number for match in self._store.matches(self._tournament.id, done=True)}
@@ -140,31 +179,6 @@ class _Verification:
         if number not in self._played():
             raise Difference("what is kept of a match that was not played", "nothing", "rows", match=number)
 
-    def _owed(self) -> Iterator[Match]:
-        """Yield all matches, and see that those are played that were to be: none of a disqualified bot's."""
-        complete = True
-        played: list[Match] = []
-        tables = len(self._schedule[0].seatings(self._game))
-        for block in blocks(self._schedule):
-            out = self._verified.disqualified
-            owed = [match for match in block if not out.intersection(match.line_up)]
-            for match in block:
-                self._verify_done(match, owed=complete and match in owed)
-                yield match
-            complete = complete and all(match.number in self._done for match in owed)
-            played += owed
-            if complete:
-                self._verified.disqualified = out | disqualified(played, self._retirements, tables)
-
-    def _verify_done(self, match: Match, *, owed: bool) -> None:
-        done = match.number in self._done
-        if done and not owed:
-            out = ", ".join(sorted(self._verified.disqualified.intersection(match.line_up)))
-            why = f"{out} is disqualified" if out else "matches of an earlier block are left to play"
-            raise Difference("the match", f"not played, since {why}", "played", match=match.number)
-        if owed and not done and self._verified.finished:
-            raise Difference("the match", "played, since the tournament is over", "not played", match=match.number)
-
     # --- One match ---
 
     def _verify_match(self, match: Match, results: Sequence[Result], faults: Sequence[StoredFault]) -> None:
@@ -172,10 +186,10 @@ class _Verification:
         tables = self._tables(match)
         for table, (seating, records) in enumerate(zip(match.seatings(self._game), tables, strict=True)):
             bots = tuple(match.line_up[index] for index in seating)
-            with _located(table=table):
+            with located(table=table):
                 self._verify_table(match, table, bots, records)
         expected = [row for table, records in enumerate(tables) for row in table_results(match, table, records)]
-        _compare("the result", expected, results, lambda row: (row.board[0], row.table, row.board[1]))
+        compare_rows("the result", expected, results, lambda row: (row.board[0], row.table, row.board[1]))
         booked = [
             StoredFault(
                 match=match.number,
@@ -190,7 +204,7 @@ class _Verification:
             for record in records
             for fault in record.faults
         ]
-        _compare("the fault that is listed", booked, faults, lambda row: (row.match, row.table, row.deal))
+        compare_rows("the fault that is listed", booked, faults, lambda row: (row.match, row.table, row.deal))
         self._retirements += [(fault.match, fault.bot) for fault in booked if fault.retired]
         self._verified.faults += len(booked)
         self._verified.matches += 1
@@ -229,7 +243,7 @@ class _Verification:
                 raise Difference("the record", "none", "one", deal=record.number)
             if record.number > number:
                 raise Difference("the record", "one", "none", deal=number)
-            with _located(deal=number):
+            with located(deal=number):
                 self._verify_deal(match, table, bots, record)
                 self._verified.decisions += played.follow(record)
         if not played.over:
@@ -274,15 +288,15 @@ class _Rows(Generic[Row]):
     def of(self, match: int) -> list[Row]:
         """Return the rows of a match, after those of all matches before it."""
         rows = []
-        while self._next is not None and self._match_of(self._next) == match:
+        while self._next is not None and self.next_match == match:
             rows.append(self._next)
             self._next = next(self._rows, None)
         return rows
 
-    def verify_end(self) -> None:
-        """See that there are no more, as there would be of matches that don't exist."""
-        if self._next is not None:
-            raise Difference(f"the {self._what}", "none of such a match", "one", match=self._match_of(self._next))
+    @property
+    def next_match(self) -> int | None:
+        """The match of the next row, None at their end."""
+        return None if self._next is None else self._match_of(self._next)
 
     def _read(self, rows: Callable[[], Iterable[Row]]) -> Iterator[Row]:
         try:
@@ -291,41 +305,9 @@ class _Rows(Generic[Row]):
             raise Difference(f"the {self._what}", "readable ones", error) from error
 
 
-def _compare(what: str, expected: Sequence[Row], found: Sequence[Row], place: Callable[[Row], tuple[int, ...]]) -> None:
-    """Compare rows that are in the order of their places; raise Difference at the first place where they differ."""
-    for one, other in zip_longest(expected, found):
-        if one == other:
-            continue
-        if other is None or (one is not None and place(one) < place(other)):
-            raise Difference(what, "one", "none", **_named(place(one)))
-        if one is None or place(one) != place(other):
-            raise Difference(what, "none", "one", **_named(place(other)))
-        for each in fields(one):
-            if getattr(one, each.name) != getattr(other, each.name):
-                shown = (_plain(getattr(row, each.name)) for row in (one, other))
-                raise Difference(f"{what}, its {each.name.replace('_', ' ')}", *shown, **_named(place(one)))
+def _block(match: Match) -> int:
+    return (match.number - 1) // BLOCK
 
 
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _named(place: Sequence[int]) -> dict[str, int | None]:
-    """Return a place as what Difference calls it; deal 0 stands for a whole game."""
-    named: dict[str, int | None] = dict(zip(("match", "table", "deal"), place, strict=False))
-    return {name: number for name, number in named.items() if name != "deal" or number}
-
-
-@contextmanager
-def _located(*, match: int | None = None, table: int | None = None, deal: int | None = None) -> Iterator[None]:
-    """Say of a difference where it is."""
-    try:
-        yield
-    except Difference as difference:
-        if match is not None:
-            difference.match = match
-        if table is not None:
-            difference.table = table
-        if deal is not None:
-            difference.deal = deal
-        raise
+def _by_number(match: Match) -> tuple[int]:
+    return (match.number,)

@@ -21,14 +21,14 @@ from arena import errors
 ROOT = Path(arena.__file__).parent.parent
 
 LEVELS = (
-    *("errors", "text", "document", "fields"),
+    *("errors", "difference", "text", "document", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "events"),
     *("v1", "wire", "sdk", "players"),
     *("table", "match", "replay"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config"),
     *("migrations", "store", "tournament", "verify"),
-    *("leaderboard", "report", "client", "server", "cli", "__main__"),
+    *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),
 )
 """The modules of arena, and leaderboard as a whole, each above all that it may import."""
 
@@ -184,7 +184,7 @@ def test_the_leaderboard_knows_results_only() -> None:
 def test_only_the_doors_know_the_leaderboard() -> None:
     users = {part(name) for name in SOURCES for one in imports(name) if one.module.split(".")[0] == "leaderboard"}
 
-    assert users <= {"leaderboard", "report", "server", "cli"}
+    assert users <= {"leaderboard", "report", "verdict", "server", "cli"}
 
 
 def _forbidden(tree: ast.AST) -> Iterator[str]:

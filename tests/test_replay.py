@@ -11,11 +11,12 @@ from scripted import Script, Scripted, failing, highest, lowest
 from arena.clock import TimeControl
 from arena.dealing import Stream
 from arena.decision import Choice, Decision
+from arena.difference import Difference
 from arena.faults import Evidence, Fault, FaultKind, FaultPolicy
 from arena.game import Game, Phase
 from arena.games import find_game
 from arena.record import DealRecord, Note
-from arena.replay import Difference, TableReplay, replay
+from arena.replay import TableReplay, replay
 from arena.table import Table, TableRules
 
 HEARTS = find_game("hearts-classic")

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from small_tournaments import KINDS, change_record, execute, play
 
+from arena.difference import Difference, compare_documents
 from arena.faults import Evidence, Fault, FaultKind
 from arena.games import find_game
 from arena.record import DealRecord, Note
-from arena.replay import Difference
 from arena.report import stored_document
 from arena.settings import Format, Settings
 from arena.store import Store
-from arena.verify import Verified, compare_documents, verify_tournament
+from arena.verify import Verified, verify_tournament
 
 GAMES = Settings(game="heartswitch", players=3, options={"target": 20}, format=Format.GAME, boards=1, seed="games")
 MANY = Settings(game="heartswitch", players=3, boards=312, seed="many")
@@ -43,14 +43,14 @@ def copy(played: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
     return lambda name: Path(shutil.copy(played[name], tmp_path / "arena.db"))
 
 
-def verify(path: Path, **how: str) -> Verified:
+def verify(path: Path, commitment: str | None = None) -> Verified:
     with Store.open(path, create=False) as store:
-        return verify_tournament(store, store.tournament(), **how)
+        return verify_tournament(store, store.tournament(), commitment=commitment)
 
 
-def difference(path: Path, **how: str) -> Difference:
+def difference(path: Path, commitment: str | None = None) -> Difference:
     with pytest.raises(Difference) as raised:
-        verify(path, **how)
+        verify(path, commitment)
     return raised.value
 
 
@@ -445,7 +445,7 @@ def test_a_match_beyond_an_unfinished_block_must_not_be_played(copy: Callable[[s
 
     assert found.match is not None
     assert found.match > 50
-    assert found.expected == "not played, since matches of an earlier block are left to play"
+    assert found.expected == "not played, since an earlier block is unfinished"
 
 
 # --- Documents ---

@@ -15,7 +15,7 @@ from arena.errors import BadInput
 from arena.text import clean_line
 
 if TYPE_CHECKING:
-    from arena.replay import Difference
+    from arena.difference import Difference
     from arena.settings import Tournament
     from arena.store import Store
     from arena.verify import Verified
@@ -50,7 +50,7 @@ def command(tournament: str | None, store: str, commitment: str | None, document
     TOURNAMENT is an id or its beginning, the latest if left out. The exit code is 1 where there is a difference. Of an
     unfinished tournament what was played is verified.
     """
-    from arena.replay import Difference
+    from arena.difference import Difference
     from arena.store import Store
     from arena.verify import verify_tournament
 
@@ -98,9 +98,8 @@ def _named(tournament: str | None, printed: dict[str, Any] | None) -> str | None
 
 
 def _compare(store: Store, tournament: Tournament, printed: dict[str, Any]) -> None:
-    from arena.replay import Difference
+    from arena.difference import Difference, compare_documents
     from arena.report import stored_document
-    from arena.verify import compare_documents
 
     anchor = printed.get("anchor")
     try:
