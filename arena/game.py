@@ -267,7 +267,7 @@ class Game(ABC):
         Raises BadGame unless there is one hand a seat, all of the same size, with distinct cards of the deck. Hands may
         be shorter than in the game, to study endings.
         """
-        sets = list(map(cards_to_set, hands))
+        sets = tuple(map(cards_to_set, hands))
         size = len(hands[0]) if hands else 0
         dealt = 0
         for hand in sets:
@@ -278,7 +278,7 @@ class Game(ABC):
             raise BadGame(f"the hands must be distinct cards of the {len(self.deck)} of {self.name}")
         if number < 1:
             raise BadGame(f"deals are numbered from 1, not {number}")
-        return Deal(self, sets, number)
+        return Deal(self, sets, dealt, number)
 
     def random_deal(self, seed: int | str | bytes, number: int = 1) -> Deal:
         """Start a deal with random hands: the same seed always gives the same."""
@@ -289,20 +289,22 @@ class Game(ABC):
 class Deal:
     """The state of one hand, from the cards being dealt to the scores.
 
-    Sets of cards are masks here; `observe` gives a seat's view in cards. Everything but the three lists is immutable,
-    so that a copy is cheap enough for search.
+    Sets of cards are masks here; `observe` gives a seat's view in cards. Everything but two lists is immutable, so that
+    a copy is cheap enough for search. What a seat holds is what it held before play and is not played yet: so a play
+    changes one set, that of all cards left.
     """
 
     __slots__ = (
         "_chosen",
+        "_dealt",
+        "_held",
+        "_left",
+        "_left_before",
         "_legal",
         "_passed",
         "_received",
         "_suit",
-        "_trick_set",
         "game",
-        "hands",
-        "hearts_broken",
         "leader",
         "number",
         "phase",
@@ -312,11 +314,11 @@ class Deal:
         "turn",
     )
 
-    def __init__(self, game: Game, hands: list[int], number: int) -> None:
+    def __init__(self, game: Game, hands: tuple[int, ...], dealt: int, number: int) -> None:
         self.game = game
         self.number = number
-        self.hands = hands
         self.piles = [0] * game.players
+        """The cards that each seat has taken."""
         self.plays: list[Card] = []
         """Every card played, in order."""
         self.trick_leaders = b""
@@ -325,11 +327,13 @@ class Deal:
         """The seat that leads the current trick."""
         self.turn = NOBODY
         """The seat to play, NOBODY unless cards are being played."""
-        self.hearts_broken = False
+        self._held = hands  # what each seat held before play
+        self._dealt = dealt
+        self._left = dealt  # what is not played yet
+        self._left_before = dealt  # what was not played yet when the current trick began
         self._chosen = self._passed = self._received = (0,) * game.players
         self._legal = 0  # what the seat to play may play
         self._suit = NO_SUIT  # of the current trick
-        self._trick_set = 0  # the cards of the current trick
         self.phase = Phase.PASSING
         if game.pass_direction(number) is PassDirection.NONE or hands[0].bit_count() < game.cards_passed:
             self._begin_play()
@@ -339,21 +343,32 @@ class Deal:
         twin: Deal = _new(Deal)
         twin.game = self.game
         twin.number = self.number
-        twin.hands = self.hands[:]
         twin.piles = self.piles[:]
         twin.plays = self.plays[:]
         twin.trick_leaders = self.trick_leaders
         twin.leader = self.leader
         twin.turn = self.turn
-        twin.hearts_broken = self.hearts_broken
         twin.phase = self.phase
+        twin._held = self._held
+        twin._dealt = self._dealt
+        twin._left = self._left
+        twin._left_before = self._left_before
         twin._chosen = self._chosen
         twin._passed = self._passed
         twin._received = self._received
         twin._legal = self._legal
         twin._suit = self._suit
-        twin._trick_set = self._trick_set
         return twin
+
+    @property
+    def hands(self) -> tuple[int, ...]:
+        """What each seat holds."""
+        return tuple([held & self._left for held in self._held])
+
+    @property
+    def hearts_broken(self) -> bool:
+        """Whether a card that breaks hearts has been played."""
+        return (self._dealt ^ self._left) & self.game.breaking != 0
 
     @property
     def dealer(self) -> int:
@@ -378,7 +393,7 @@ class Deal:
         """Return the cards that this seat may choose now, by number: none if it owes nothing."""
         if seat == self.turn:
             return LANES.get(self._legal) or spread_to_cards(self._legal)
-        return set_to_cards(self.hands[seat]) if self._owes_pass(seat) else ()
+        return set_to_cards(self._held[seat]) if self._owes_pass(seat) else ()
 
     def choose(self, seat: int, cards: Sequence[Card]) -> None:
         """Pass these cards, or play this one card, for a seat.
@@ -397,12 +412,9 @@ class Deal:
         if not self._legal & bit:
             raise IllegalChoice(self._why_not(seat, card))
         # The rest is what happens 52 or 60 times a deal, so it is written out here and not called.
-        game, hands = self.game, self.hands
-        hands[seat] ^= bit
+        game = self.game
         self.plays.append(card)
-        self._trick_set |= bit
-        if not self.hearts_broken and bit & game.breaking:
-            self.hearts_broken = True
+        left = self._left = self._left ^ bit
         if self._suit < 0 and card & 15 != 1:
             self._suit = card >> 4
         seat += 1
@@ -410,13 +422,14 @@ class Deal:
             seat = 0
         if seat == self.leader:
             self._take_trick()
+            return
+        self.turn = seat
+        hand = self._held[seat] & left
+        if own := hand & FOLLOWING[self._suit]:
+            self._legal = own | hand & game.always_legal
         else:
-            self.turn = seat
-            hand = hands[seat]
-            if own := hand & FOLLOWING[self._suit]:
-                self._legal = own | hand & game.always_legal
-            else:
-                self._legal = game.free_set(hand, True, not self.trick_leaders, self.hearts_broken)
+            broken = (self._dealt ^ left) & game.breaking != 0
+            self._legal = game.free_set(hand, True, not self.trick_leaders, broken)
 
     def observe(self, seat: int) -> Observation:
         """Return all that this seat may know now."""
@@ -431,7 +444,7 @@ class Deal:
             seat,
             self.phase,
             0 if not legal else 1 if playing else game.cards_passed,
-            set_to_cards(self.hands[seat]),
+            set_to_cards(self._held[seat] & self._left),
             legal,
             set_to_cards(self._passed[seat] if playing else self._chosen[seat]),
             set_to_cards(self._received[seat]),
@@ -464,7 +477,7 @@ class Deal:
         count = self.game.cards_passed
         if len(cards) != count or chosen.bit_count() != count:
             raise IllegalChoice(f"{count} different cards are to be passed, not {format_cards(cards) or 'none'}")
-        if strange := chosen & ~self.hands[seat]:
+        if strange := chosen & ~self._held[seat]:
             raise IllegalChoice(f"seat {seat} does not hold {format_cards(set_to_cards(strange))}")
         self._chosen = (*self._chosen[:seat], chosen, *self._chosen[seat + 1 :])
         if 0 not in self._chosen:
@@ -478,7 +491,7 @@ class Deal:
         return "the deal is over"
 
     def _why_not(self, seat: int, card: Card) -> str:
-        if not self.hands[seat] >> card & 1:
+        if not self._held[seat] & self._left & 1 << card:
             return f"seat {seat} does not hold {card}"
         return f"seat {seat} may not play {card} now, but one of {format_cards(self.legal(seat))}"
 
@@ -487,32 +500,32 @@ class Deal:
         direction = game.pass_direction(self.number)
         received = [0] * game.players
         for seat, mask in enumerate(chosen):
-            self.hands[seat] ^= mask
             received[direction.receiver(seat, game.players)] = mask
-        for seat, mask in enumerate(received):
-            self.hands[seat] |= mask
+        self._held = tuple([held ^ out | got for held, out, got in zip(self._held, chosen, received, strict=True)])
         self._passed, self._received = chosen, tuple(received)
         self._begin_play()
 
     def _begin_play(self) -> None:
         self.phase = _PLAYING
-        self.leader = self.turn = seat = self.game.first_leader(self.hands, self.number)
-        self._legal = self.game.free_set(self.hands[seat], False, True, False)
+        self.leader = self.turn = seat = self.game.first_leader(self._held, self.number)
+        self._legal = self.game.free_set(self._held[seat], False, True, False)
 
     def _take_trick(self) -> None:
-        leader, trick_set = self.leader, self._trick_set
+        game, leader, left = self.game, self.leader, self._left
+        trick_set = self._left_before ^ left
         winner = leader
         if following := trick_set & FOLLOWING[self._suit]:
-            players = self.game.players
+            players = game.players
             place = self.plays.index(following.bit_length() - 1, -players)  # type: ignore[arg-type]
             winner = (leader + place) % players
         self.piles[winner] |= trick_set
         self.trick_leaders += _SEAT_BYTES[leader]
-        self._trick_set = 0
+        self._left_before = left
         self._suit = NO_SUIT
         self.leader = self.turn = winner
-        if hand := self.hands[winner]:
-            self._legal = self.game.free_set(hand, False, False, self.hearts_broken)
+        if hand := self._held[winner] & left:
+            broken = (self._dealt ^ left) & game.breaking != 0
+            self._legal = game.free_set(hand, False, False, broken)
         else:
             self.phase, self.turn, self._legal = _OVER, NOBODY, 0
 
