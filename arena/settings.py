@@ -29,6 +29,25 @@ class ScheduleKind(StrEnum):
     BALANCED = "balanced"
 
 
+class Isolation(StrEnum):
+    """What keeps launched bots apart from the machine and from each other: see `arena.players.sandbox`."""
+
+    AUTO = "auto"
+    """Bubblewrap where it works, else nothing."""
+    BUBBLEWRAP = "bubblewrap"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one instance of a bot may use in the sandbox."""
+
+    memory: int = 1_000_000_000
+    """Bytes of all its processes together."""
+    processes: int = 64
+    """Its processes and threads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One bot of a tournament. Exactly one of command, address and python is set: it says how the bot is reached."""
@@ -116,6 +135,8 @@ class Settings:
     """Whether every table has deals of its own."""
     trust_bots: bool = False
     """Whether one instance of a launched bot may play all rotations of a deal."""
+    isolation: Isolation = Isolation.AUTO
+    limits: Limits = field(default_factory=Limits)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as values that JSON has; `from_json` makes the same settings of them."""
@@ -124,6 +145,7 @@ class Settings:
             "options": dict(self.options),
             "time": asdict(self.time),
             "faults": asdict(self.faults),
+            "limits": asdict(self.limits),
             **{name: value and asdict(value) for name, value in self._parts()},
         }
 
@@ -142,6 +164,8 @@ class Settings:
                 "schedule": None if schedule is None else ScheduleKind(schedule),
                 "time": TimeControl(**values["time"]),
                 "faults": FaultPolicy(**values["faults"]),
+                "isolation": Isolation(values.get("isolation", Isolation.NONE)),
+                "limits": Limits(**values.get("limits", {})),
                 **{name: part(**values[name]) for name, part in parts.items() if values.get(name)},
             }
         )

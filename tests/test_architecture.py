@@ -23,7 +23,7 @@ ROOT = Path(arena.__file__).parent.parent
 LEVELS = (
     *("errors", "difference", "text", "document", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
-    *("decision", "clock", "faults", "record", "simulate", "results", "settings", "events"),
+    *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
     *("v1", "wire", "sdk", "players"),
     *("table", "match", "replay"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config"),

@@ -14,7 +14,8 @@ import pytest
 
 from arena.clock import TimeControl
 from arena.errors import BadInput
-from arena.identity import bot_files, bot_version, fingerprint
+from arena.files import bot_files
+from arena.identity import bot_version, fingerprint
 from arena.settings import Entry, Settings
 
 
