@@ -45,12 +45,13 @@ class Evidence:
 
 
 class Failure(ArenaError):
-    """What a player raises when it has no answer to a decision."""
+    """What a player raises when it has no answer to a decision; the seconds are as in an answer."""
 
-    def __init__(self, evidence: Evidence, elapsed: float = 0.0) -> None:
+    def __init__(self, evidence: Evidence, elapsed: float = 0.0, credit: float = 0.0) -> None:
         super().__init__(f"{evidence.kind}: {evidence.detail}")
         self.evidence = evidence
         self.elapsed = elapsed
+        self.credit = credit
 
 
 @dataclass(frozen=True, slots=True)

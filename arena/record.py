@@ -43,3 +43,5 @@ class DealRecord:
     notes: tuple[Note, ...] = ()
     answer_micros: tuple[int, ...] = ()
     """How long each answer took, in microseconds, in the order in which the decisions were applied."""
+    credit_micros: tuple[int, ...] = ()
+    """How much of the time of each answer was not charged, since the arena itself was late, in microseconds."""

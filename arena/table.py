@@ -66,6 +66,7 @@ class _Happenings:
     faults: list[Fault] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     answer_micros: list[int] = field(default_factory=list)
+    credit_micros: list[int] = field(default_factory=list)
 
 
 class Table:
@@ -166,7 +167,7 @@ class Table:
     def _apply(self, deal: Deal, seat: int, answer: Answer | Failure | None) -> None:
         """Make the choice that a seat was asked for: its own, or the substitute."""
         if isinstance(answer, Answer):
-            self._charge(seat, answer.elapsed)
+            self._charge(seat, answer)
             evidence = self._try(deal, seat, answer.choice)
             if evidence is None:
                 return
@@ -174,14 +175,15 @@ class Table:
         elif answer is not None:
             if answer.evidence.kind is FaultKind.ARENA:
                 raise Void(answer.evidence.detail)
-            self._charge(seat, answer.elapsed)
+            self._charge(seat, answer)
             self._book(seat, answer.evidence)
         count = deal.game.cards_passed if deal.phase is Phase.PASSING else 1
         deal.choose(seat, substitute(deal.legal(seat), count))
 
-    def _charge(self, seat: int, elapsed: float) -> None:
-        self._seats[seat].clock.charge(elapsed)
-        self._happenings.answer_micros.append(round(elapsed * 1e6))
+    def _charge(self, seat: int, answer: Answer | Failure) -> None:
+        self._seats[seat].clock.charge(answer.elapsed)
+        self._happenings.answer_micros.append(round(answer.elapsed * 1e6))
+        self._happenings.credit_micros.append(round(answer.credit * 1e6))
 
     def _try(self, deal: Deal, seat: int, choice: Choice) -> Evidence | None:
         """Make a player's choice; return the evidence if the rules refuse it."""
@@ -215,6 +217,7 @@ class Table:
             retired=tuple(seat for seat, place in enumerate(self._seats) if place.retired),
             notes=tuple(happened.notes),
             answer_micros=tuple(happened.answer_micros),
+            credit_micros=tuple(happened.credit_micros),
         )
 
     def _deal_results(

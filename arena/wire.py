@@ -347,6 +347,7 @@ def encode_record(record: DealRecord) -> bytes:
         retired=record.retired,
         notes=[record_pb2.Note(seat=note.seat, decision=note.decision, text=note.text) for note in record.notes],
         answer_micros=record.answer_micros,
+        credit_micros=record.credit_micros,
     ).SerializeToString(deterministic=True)
 
 
@@ -387,6 +388,7 @@ def _record(message: record_pb2.DealRecord) -> DealRecord:
         retired=tuple(message.retired),
         notes=tuple(Note(note.seat, note.decision, note.text) for note in message.notes),
         answer_micros=tuple(message.answer_micros),
+        credit_micros=tuple(message.credit_micros),
     )
 
 

@@ -267,6 +267,7 @@ def test_a_record_comes_back_as_it_was() -> None:
         retired=(1,),
         notes=(Note(0, 3, "hm"),),
         answer_micros=(12, 0, 100_000),
+        credit_micros=(0, 5, 0),
     )
 
     data = wire.encode_record(record)

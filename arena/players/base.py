@@ -19,6 +19,7 @@ from typing import cast
 from arena.clock import TimeControl
 from arena.decision import Choice, DealResult, Decision, Description
 from arena.errors import BadInput
+from arena.players.sandbox import Sandbox
 from arena.settings import Entry
 
 
@@ -28,10 +29,13 @@ def _ignore(_text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A player's choice, and the seconds that are charged for it."""
+    """A player's choice, and the seconds that it took."""
 
     choice: Choice
     elapsed: float
+    """What is charged for it."""
+    credit: float = 0.0
+    """What is not: the arena's own lateness meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Setup:
     """At most so many requests to launched bots are in flight."""
     warn: Callable[[str], None] = _ignore
     """Takes notices for the organiser."""
+    sandbox: Sandbox | None = None
+    """What launched bots are confined in; None if they aren't."""
 
 
 class Player(ABC):

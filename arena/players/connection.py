@@ -59,9 +59,9 @@ class _Question:
     decision: Decision
     answer: asyncio.Future[Answer]
 
-    def fail(self, evidence: Evidence, elapsed: float = 0.0) -> None:
+    def fail(self, failure: Failure) -> None:
         if not self.answer.done():
-            self.answer.set_exception(Failure(evidence, elapsed))
+            self.answer.set_exception(Failure(failure.evidence, failure.elapsed, failure.credit))
 
 
 class _Place:
@@ -92,6 +92,21 @@ class _Limit:
         decision = min(each.decision_time for each in decisions)
         allowance = min(len(decisions), COUNTED) * decision
         return cls(decision, allowance, allowance + min(each.bank_left for each in decisions))
+
+
+@dataclass(frozen=True, slots=True)
+class _Time:
+    """How long a request took, in seconds."""
+
+    elapsed: float
+    """What the bot is charged for."""
+    credit: float
+    """What it is not charged for: the arena's own lateness."""
+
+    @classmethod
+    def of(cls, seconds: float, credit: float) -> _Time:
+        credit = min(credit, seconds)
+        return cls(seconds - credit, credit)
 
 
 class Connection(Player):
@@ -173,7 +188,7 @@ class Connection(Player):
         """Fail whatever is being asked as the arena's own doing."""
         self._waiting.clear()
         for question in self._unanswered:
-            question.fail(Evidence(FaultKind.ARENA, reason))
+            question.fail(Failure(Evidence(FaultKind.ARENA, reason)))
         self._telling.give_up()
 
     def _batch(self) -> int:
@@ -206,7 +221,7 @@ class Connection(Player):
             channel = await self._instance.ready()
         except Failure as failure:
             while waiting:
-                waiting.popleft().fail(failure.evidence)
+                waiting.popleft().fail(Failure(failure.evidence))
             return
         async with self._place() as place:
             asked = _take(waiting, most)
@@ -219,7 +234,7 @@ class Connection(Player):
             else:
                 return
         if len(asked) == 1:
-            asked[0].fail(failed.evidence, failed.elapsed)
+            asked[0].fail(failed)
             if failed.evidence.kind is not FaultKind.MALFORMED:
                 await self._instance.put_down()
             return
@@ -246,7 +261,7 @@ class Connection(Player):
         request = wire.encode_request(self._requests, limit.total, decisions)
         timer = asyncio.get_running_loop().call_later(limit.allowance, place.give_back)
         try:
-            reply, elapsed = await self._exchange(channel, request, limit, len(asked))
+            reply, time = await self._exchange(channel, request, limit, len(asked))
         finally:
             timer.cancel()
         try:
@@ -254,12 +269,12 @@ class Connection(Player):
         except Malformed as error:
             output = await self._instance.endpoint.output()
             evidence = Evidence(FaultKind.MALFORMED, str(error), answer=_shorten(reply), stderr=output)
-            raise Failure(evidence, elapsed / len(asked)) from None
-        self._pace = max(elapsed / len(asked), (self._pace or 0.0) / 2)
-        await self._hand_out(asked, choices, elapsed / len(asked))
+            raise Failure(evidence, time.elapsed / len(asked), time.credit / len(asked)) from None
+        self._pace = max(time.elapsed / len(asked), (self._pace or 0.0) / 2)
+        await self._hand_out(asked, choices, time)
 
-    async def _exchange(self, channel: Channel, request: bytes, limit: _Limit, count: int) -> tuple[bytes, float]:
-        """Return the reply to a request, and the seconds it took without the arena's own lateness; raise Failure."""
+    async def _exchange(self, channel: Channel, request: bytes, limit: _Limit, count: int) -> tuple[bytes, _Time]:
+        """Return the reply to a request and the time it took; raise Failure where there is none in time."""
         loop = asyncio.get_running_loop()
         endpoint = self._instance.endpoint
         with self._lag.watch() as late:
@@ -268,29 +283,28 @@ class Connection(Player):
                 reply = await channel.call(
                     "Decide", request, lambda: began + limit.total + self._credit(late, limit), endpoint.ended
                 )
-                credited = len(reply) <= CREDITED_REPLY
-                elapsed = loop.time() - began - (self._credit(late, limit) if credited else 0.0)
-                if elapsed > limit.total:
+                credit = self._credit(late, limit) if len(reply) <= CREDITED_REPLY else 0.0
+                time = _Time.of(loop.time() - began, credit)
+                if time.elapsed > limit.total:
                     raise TimeoutError
             except (TimeoutError, EOFError, CallFailed) as error:
-                elapsed = loop.time() - began - self._credit(late, limit)
-                evidence = await self._instance.explain(error, elapsed, limit.total)
-                raise Failure(evidence, elapsed / count) from None
-        return reply, elapsed
+                time = _Time.of(loop.time() - began, self._credit(late, limit))
+                evidence = await self._instance.explain(error, time.elapsed, limit.total)
+                raise Failure(evidence, time.elapsed / count, time.credit / count) from None
+        return reply, time
 
     def _credit(self, late: Watch, limit: _Limit) -> float:
         """Return the arena's own lateness that is not the bot's to pay for, in seconds."""
         return 0.0 if self._instance.endpoint.dropping else min(late.seconds, limit.decision)
 
-    async def _hand_out(
-        self, asked: Sequence[_Question], choices: Sequence[Choice | Malformed], elapsed: float
-    ) -> None:
+    async def _hand_out(self, asked: Sequence[_Question], choices: Sequence[Choice | Malformed], time: _Time) -> None:
+        elapsed, credit = time.elapsed / len(asked), time.credit / len(asked)
         for question, choice in zip(asked, choices, strict=True):
             if isinstance(choice, Malformed):
                 output = await self._instance.endpoint.output()
-                question.fail(Evidence(FaultKind.MALFORMED, str(choice), stderr=output), elapsed)
+                question.fail(Failure(Evidence(FaultKind.MALFORMED, str(choice), stderr=output), elapsed, credit))
             elif not question.answer.done():
-                question.answer.set_result(Answer(choice, elapsed))
+                question.answer.set_result(Answer(choice, elapsed, credit))
 
 
 def _take(waiting: deque[_Question], most: int) -> list[_Question]:

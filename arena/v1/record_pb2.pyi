@@ -174,6 +174,7 @@ class DealRecord(google.protobuf.message.Message):
     RETIRED_FIELD_NUMBER: builtins.int
     NOTES_FIELD_NUMBER: builtins.int
     ANSWER_MICROS_FIELD_NUMBER: builtins.int
+    CREDIT_MICROS_FIELD_NUMBER: builtins.int
     number: builtins.int
     """The deal's number at its table, from 1."""
     @property
@@ -220,6 +221,10 @@ class DealRecord(google.protobuf.message.Message):
     def answer_micros(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """How long each answer took, in microseconds, in the order in which the decisions were applied."""
 
+    @property
+    def credit_micros(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """How long the arena itself was late while each answer was awaited, in microseconds: time that was not charged."""
+
     def __init__(
         self,
         *,
@@ -235,10 +240,11 @@ class DealRecord(google.protobuf.message.Message):
         retired: collections.abc.Iterable[builtins.int] | None = ...,
         notes: collections.abc.Iterable[Global___Note] | None = ...,
         answer_micros: collections.abc.Iterable[builtins.int] | None = ...,
+        credit_micros: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["game", b"game"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["answer_micros", b"answer_micros", "bots", b"bots", "faults", b"faults", "game", b"game", "hands", b"hands", "notes", b"notes", "number", b"number", "passes", b"passes", "plays", b"plays", "retired", b"retired", "scores", b"scores", "totals", b"totals"]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["answer_micros", b"answer_micros", "bots", b"bots", "credit_micros", b"credit_micros", "faults", b"faults", "game", b"game", "hands", b"hands", "notes", b"notes", "number", b"number", "passes", b"passes", "plays", b"plays", "retired", b"retired", "scores", b"scores", "totals", b"totals"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___DealRecord: typing_extensions.TypeAlias = DealRecord
