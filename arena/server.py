@@ -29,6 +29,7 @@ from arena.report import document_text
 from arena.store import Store
 from arena.tournament import Pace, run_tournament
 from arena.v1 import arena_pb2, arena_pb2_grpc
+from arena.verdict import plan_of
 from arena.wire import encode_event
 
 log = logging.getLogger(__name__)
@@ -151,7 +152,9 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             config = parse_config(request.config, Path(request.config_path), _overrides(request))
             async with self._turn:
                 with Store.open(self._store_url) as store:
-                    playing = run_tournament(store, config.settings, config.entries, pace=self._pace, stop=self._stop)
+                    playing = run_tournament(
+                        store, config.settings, config.entries, plan_of=plan_of, pace=self._pace, stop=self._stop
+                    )
                     async with contextlib.aclosing(playing) as events:
                         async for event in events:
                             await run.add(event)

@@ -77,7 +77,7 @@ async def run_tournament(
 ) -> AsyncGenerator[Event, None]:
     """Play a tournament, or what is left of it, and yield its events; to be consumed under `contextlib.aclosing`.
 
-    What is played is up to the plan that `plan_of` makes (`arena.report.plan_of` makes those that go by ratings); where
+    What is played is up to the plan that `plan_of` makes (`arena.verdict.plan_of` makes those that go by ratings); where
     that is paused, the events end without Finished.
 
     The same settings, entries and bots' files resume the latest tournament made of them; `resume` names another one,

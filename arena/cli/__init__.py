@@ -28,11 +28,13 @@ ARENA_FAULT: Final = 70
 
 COMMANDS: Final[Mapping[str, str]] = {
     "tournament": "Play a tournament and show its leaderboard.",
+    "compare": "Find out whether one bot is stronger than another.",
     "leaderboard": "Show the leaderboard of a tournament.",
     "games": "List the games, or the rules and options of one.",
     "show": "Show a match that was played, or one of its deals trick by trick.",
     "verify": "Deal, play and score a stored tournament again, and find the first difference.",
     "serve": "Serve tournaments and leaderboards on this machine.",
+    "new-bot": "Make the project of a new bot, in Python, Go or TypeScript.",
 }
 """Each command with what it does. `new-bot` lives in `arena/cli/new_bot.py`, as the click command named `command`."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.options import store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
 
@@ -23,15 +24,6 @@ Examples:
   arena leaderboard 3f9a --csv > leaderboard.csv
   arena leaderboard --server 127.0.0.1:50050 --json
 """
-
-store_option = click.option(
-    "--store",
-    default="arena.db",
-    show_default=True,
-    envvar="ARENA_STORE",
-    metavar="PATH|URL",
-    help="The database: a file, or an SQLAlchemy URL.",
-)
 
 
 @click.command(epilog=EXAMPLE)

@@ -144,7 +144,9 @@ class LiveDisplay:
                 self._print([f"fault: {text}" for text in self._tally.add(event)], "red")
                 if self._task is not None:
                     described = f"{self._tally.rate}, {self._tally.fault_count}"
-                    self._progress.update(self._task, completed=event.played, description=described)
+                    self._progress.update(
+                        self._task, completed=event.played, total=event.matches, description=described
+                    )
                 if time.monotonic() - self._last >= _EVERY and event.played < event.matches:
                     self._table = self._leaderboard()
                     self._last = time.monotonic()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from arena.cli.leaderboard import store_option
+from arena.cli.options import store_option
 
 GRACE = 30.0
 """Seconds that the server has to end its tournaments once it is to stop."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.leaderboard import store_option
+from arena.cli.options import store_option
 from arena.cli.output import print_json
 from arena.errors import BadInput
 from arena.text import clean_line

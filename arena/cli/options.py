@@ -1,0 +1,83 @@
+"""Options that several commands share, in groups; each is a decorator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
+
+PACE: Final = ("tables", "parallel", "processes")
+"""The parameters of `pace_options`."""
+
+
+def in_order(*options: Decorator[Any]) -> Decorator[Any]:
+    """Make one decorator of several options, which the help lists in this order."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+bots_option = click.option(
+    "--bots",
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("bots.yaml"),
+    show_default=True,
+    help="The bots.yaml.",
+)
+
+game_options = in_order(
+    click.option("--game", metavar="NAME", help="The game; `arena games` lists them."),
+    click.option("--players", type=int, metavar="N", help="How many sit at a table."),
+    click.option("--sides", metavar="single|partners", help="Whether partners play together."),
+    click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the game; may be given again."),
+    click.option("--format", "format_", metavar="duplicate|game", help="Place each deal, or whole games."),
+)
+
+play_options = in_order(
+    click.option("--seed", metavar="TEXT", help="The seed of all deals, instead of 32 random bytes."),
+    click.option("--decision-time", metavar="TIME", help="Time for a decision, such as 500ms."),
+    click.option("--bank", metavar="TIME", help="Extra time a table, such as 10s."),
+    click.option("--startup-time", metavar="TIME", help="Time to start, such as 30s."),
+    click.option("--max-faults", type=int, metavar="N", help="So many faults retire a player from a table."),
+    click.option("--fault-policy", metavar="substitute|forfeit", help="With forfeit the first fault retires."),
+    click.option("--independent", is_flag=True, default=None, help="Deal anew at every table."),
+    click.option(
+        "--trust-bots", is_flag=True, default=None, help="One process a bot: saves memory, trusts it to forget."
+    ),
+)
+
+pace_options = in_order(
+    click.option(
+        "--tables", type=click.IntRange(1, 4096), default=64, show_default=True, help="Tables in play at once."
+    ),
+    click.option(
+        "--parallel", type=click.IntRange(1, 1024), help="Requests to bots in flight at once [default: the cores]."
+    ),
+    click.option(
+        "--processes", type=click.IntRange(1, 65536), help="Bot processes at once [default: half the memory]."
+    ),
+)
+
+store_option = click.option(
+    "--store",
+    default="arena.db",
+    show_default=True,
+    envvar="ARENA_STORE",
+    metavar="PATH|URL",
+    help="The database: a file, or an SQLAlchemy URL.",
+)
+
+fresh_option = click.option("--fresh", is_flag=True, help="Play again on new deals, even if it was played before.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else on stdout."
+)
+
+
+def overrides_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of game and play that were given, by the names that `arena.config.load_config` knows."""
+    return {name.rstrip("_"): value for name, value in given.items() if value not in (None, ())}

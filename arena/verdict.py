@@ -1,0 +1,76 @@
+"""What results decide: what a schedule that grows plays next, and what a comparison has answered.
+
+The plans of schedules that go by ratings are made here, since `arena.tournament` knows no ratings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.compare import BUDGET, ComparisonPlan, Finding, other_bot
+from arena.errors import BadInput
+from arena.plan import Plan
+from arena.results import Result
+from arena.settings import Comparison, Tournament
+from arena.tournament import disqualified_bots, fixed_plan, game_of
+from leaderboard.sequential import Look, SequentialTest, board_scores
+
+if TYPE_CHECKING:
+    from arena.store import Store
+
+
+def plan_of(tournament: Tournament, *, budget: int = BUDGET) -> Plan:
+    """Return the plan that a tournament's settings ask for; the budget, in boards, is that of a comparison."""
+    comparison = tournament.settings.comparison
+    return fixed_plan(tournament) if comparison is None else _comparison_plan(tournament, comparison, budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a comparison has found so far."""
+
+    bot: str
+    other: str
+    look: Look
+    stronger: bool | None
+    """Whether the bot is stronger than the other; None while that is undecided."""
+    disqualified: tuple[str, ...]
+
+
+def comparison_answer(store: Store, tournament: Tournament) -> Answer:
+    """Return what a stored comparison says; raise BadInput for a tournament that is none."""
+    comparison = tournament.settings.comparison
+    if comparison is None:
+        raise BadInput(f"tournament {tournament.id} is no comparison: `arena leaderboard` shows it")
+    other = other_bot(tournament, comparison)
+    look = _look(comparison, other, store.results(tournament.id))
+    out = disqualified_bots(store, tournament)
+    stronger = comparison.bot not in out if out else look.stronger
+    return Answer(comparison.bot, other, look, stronger, tuple(sorted(out)))
+
+
+def look_text(bot: str, other: str, look: Look) -> str:
+    """Say in a line what a look at a comparison shows, and how far the answer is."""
+    text = (
+        f"after {look.boards:,} boards {bot} is {round(look.elo):+d} +-{look.error:.0f} Elo against {other}; "
+        f"log-likelihood ratio {look.ratio:+.2f} of {look.lower:+.2f} or {look.upper:+.2f}"
+    )
+    return text if look.stronger is not None else f"{text}; about {look.needed:,} boards still needed"
+
+
+def _comparison_plan(tournament: Tournament, comparison: Comparison, budget: int) -> Plan:
+    settings = tournament.settings
+    bot, other = comparison.bot, other_bot(tournament, comparison)
+
+    def test(results: Iterable[Result]) -> Finding:
+        look = _look(comparison, other, results)
+        return Finding(look.stronger is not None, look_text(bot, other, look))
+
+    return ComparisonPlan(bot, other, game=game_of(settings), placed=settings.format, test=test, budget=budget)
+
+
+def _look(comparison: Comparison, other: str, results: Iterable[Result]) -> Look:
+    test = SequentialTest(comparison.elo0, comparison.elo1, comparison.alpha, comparison.beta)
+    return test.look(board_scores(results, comparison.bot, other))
