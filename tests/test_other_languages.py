@@ -1,6 +1,7 @@
 """The sample bots in other languages play exactly as careful.py does, and serve as the protocol asks.
 
-Each is built in a copy of its sources, with what its language's tools fetch; where these tools are missing, it is skipped.
+Each is built in the project that `arena new-bot` makes of it, with what its language's tools fetch; where these tools are
+missing, it is skipped.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ import grpc
 import pytest
 from google.protobuf.json_format import ParseDict
 
+import arena.cli
+from arena.cli.new_bot import LANGUAGES
 from arena.v1 import bot_pb2, bot_pb2_grpc
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -32,37 +35,14 @@ SAMPLES = ROOT / "sample_bots"
 BATCH = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """How a sample bot is built and started, both in its folder."""
-
-    tools: tuple[str, ...]
-    build: tuple[tuple[str, ...], ...]
-    command: tuple[str, ...]
-    test: tuple[str, ...]
+TOOLS = {"go": ("go",), "node": ("node", "npm")}
+"""The languages, and the programs that their bots are built and run with."""
 
 
-LANGUAGES: Mapping[str, Language] = {
-    "go": Language(
-        tools=("go",),
-        build=(("go", "build", "-o", "bot", "."),),
-        command=("./bot",),
-        test=("go", "test", "."),
-    ),
-    "node": Language(
-        tools=("node", "npm"),
-        build=(("npm", "ci", "--no-audit", "--no-fund"), ("npm", "run", "build")),
-        command=("node", "dist/bot.js"),
-        test=("npm", "test"),
-    ),
-}
-
-
-def run(command: Sequence[str], folder: Path) -> str:
-    """Run a command to its success, and return what it wrote; fail with that otherwise."""
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert done.returncode == 0, f"{' '.join(command)} in {folder}:\n{done.stdout}"
-    return done.stdout
+def run(line: str, folder: Path) -> None:
+    """Run a command line to its success; fail with what it wrote otherwise."""
+    done = subprocess.run(shlex.split(line), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, f"{line} in {folder}:\n{done.stdout}"
 
 
 @pytest.fixture(scope="module")
@@ -72,21 +52,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def build(language: str, built: dict[str, Path]) -> Path:
-    """Return the folder of a language's bot, built there; skip the test if its tools are missing."""
-    for tool in LANGUAGES[language].tools:
+    """Return the folder of a new bot in a language, built there; skip the test if its tools are missing."""
+    for tool in TOOLS[language]:
         if shutil.which(tool) is None:
             pytest.skip(f"needs {tool}")
     if language not in built:
-        folder = built[""] / language
-        made = shutil.ignore_patterns("node_modules", "dist", "bot")
-        shutil.copytree(SAMPLES / language, folder, ignore=made)
-        for command in LANGUAGES[language].build:
-            run(command, folder)
+        folder = built[""] / f"careful-{language}"
+        assert arena.cli.run(["new-bot", language, str(folder)]) == 0
+        for line in LANGUAGES[language].build:
+            run(line, folder)
         built[language] = folder
     return built[language]
 
 
-@pytest.fixture(params=LANGUAGES)
+@pytest.fixture(params=TOOLS)
 def language(request: pytest.FixtureRequest) -> str:
     """Each language."""
     return str(request.param)
@@ -136,7 +115,7 @@ def test_a_bot_makes_exactly_the_recorded_choices(
             assert reply.request_id == request_id
             chosen += [list(choice.cards) for choice in reply.choices]
 
-    assert described.name == "careful"
+    assert described.name == f"careful-{language}"
     assert described.max_batch == BATCH
     assert chosen == [cards for _decision, cards in vectors]
 
@@ -195,7 +174,7 @@ def play(folder: Path, entries: Sequence[str]) -> dict[str, Any]:
 
 def test_a_tournament_ends_as_it_does_among_bots_in_python(built: dict[str, Path]) -> None:
     python = SAMPLES / "python"
-    bots = {name: (LANGUAGES[name].command, build(name, built)) for name in LANGUAGES}
+    bots = {name: (LANGUAGES[name].command, build(name, built)) for name in TOOLS}
     careful = (("python", "careful.py"), python)
     lowest = entry("lowest", ("python", "lowest.py"), python)
 
@@ -209,3 +188,17 @@ def test_a_tournament_ends_as_it_does_among_bots_in_python(built: dict[str, Path
     assert [row["faults"] for row in mixed["standings"]] == [0, 0, 0, 0]
     assert mixed["standings"] == python_only["standings"]
     assert mixed["standings"][-1]["bot"] == "lowest"
+
+
+@pytest.mark.parametrize("language", TOOLS)
+def test_committed_stubs_are_those_of_the_protocol(language: str, tmp_path: Path) -> None:
+    pytest.importorskip("grpc_tools", reason="needs the dev extra")
+    for tool in TOOLS[language]:
+        if shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}")
+
+    run(shlex.join([sys.executable, "proto/generate.py", "--language", language, "--into", str(tmp_path)]), ROOT)
+
+    made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+    assert len(made) == 3
+    assert made == {path: (SAMPLES / language / path).read_bytes() for path in made}

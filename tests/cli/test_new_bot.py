@@ -1,0 +1,201 @@
+"""`arena new-bot` makes projects that are complete, named after their folder, and ready to play."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from arena.cli import run
+from arena.cli.new_bot import LANGUAGES
+from arena.config import load_config
+from arena.errors import BadConfig
+
+ROOT = Path(__file__).parent.parent.parent
+
+every_language = pytest.mark.parametrize("language", LANGUAGES)
+
+
+def make(language: str, folder: Path) -> Path:
+    """Make a project and return its folder."""
+    assert run(["new-bot", language, str(folder)]) == 0
+    return folder
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@every_language
+def test_a_project_has_every_source_of_the_sample_bot(language: str, tmp_path: Path) -> None:
+    source = f"sample_bots/{LANGUAGES[language].source}"
+    listed = subprocess.run(["git", "ls-files", source], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    if not listed:
+        pytest.skip("needs a git clone")
+
+    made = files_in(make(language, tmp_path / "mine"))
+
+    sources = {name.removeprefix(f"{source}/") for name in listed}
+    own = {"bots.yaml", "README.md", ".gitignore", *(name for name in made if name.startswith("opponents/"))}
+    assert made - own == sources - {"README.md"}
+
+
+@every_language
+def test_a_project_is_named_after_its_folder(language: str, tmp_path: Path) -> None:
+    folder = make(language, tmp_path / 'Ünser "Bot" 7')
+
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in files_in(folder)}
+    strategy = texts[LANGUAGES[language].strategy]
+    assert 'ame: "Ünser \\"Bot\\" 7"' in strategy or 'name = "Ünser \\"Bot\\" 7"' in strategy
+    assert texts["README.md"].startswith('# Ünser "Bot" 7\n')
+    assert '  - name: "Ünser \\"Bot\\" 7"\n' in texts["bots.yaml"]
+    if language == "go":
+        assert texts["go.mod"].startswith("module bots/unser-bot-7\n")
+        assert 'pb "bots/unser-bot-7/arenav1"' in strategy
+    if language == "node":
+        assert {json.loads(texts[name])["name"] for name in ("package.json", "package-lock.json")} == {"unser-bot-7"}
+    left = {name for name, text in texts.items() if re.search(r"new-bot|bots/careful|\"careful\"", text)}
+    assert {name for name in left if not name.startswith("opponents/")} == set()
+
+
+@every_language
+def test_the_next_steps_are_printed_and_in_the_readme(
+    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make(language, tmp_path / "my bot")
+
+    printed = capsys.readouterr().out
+    assert f"    cd '{folder}'\n" in printed
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    for line in (*LANGUAGES[language].build, LANGUAGES[language].test, "arena tournament --bots bots.yaml"):
+        assert f"    {line}\n" in printed
+        assert f"    {line}\n" in readme
+
+
+@every_language
+def test_the_configuration_is_good_once_the_bot_is_built(language: str, tmp_path: Path) -> None:
+    folder = make(language, tmp_path / "mine")
+    if language == "go":
+        with pytest.raises(BadConfig, match="build the bot first"):
+            load_config(folder / "bots.yaml", {})
+        (folder / "bot").touch(mode=0o755)
+    if language == "node":
+        (folder / "dist").mkdir()
+
+    config = load_config(folder / "bots.yaml", {})
+
+    assert [entry.name for entry in config.entries] == ["mine", "counting", "careful", "lowest"]
+    assert config.entries[0].command == LANGUAGES[language].command
+
+
+@pytest.mark.parametrize("name", ["careful", "CAREFUL"])
+def test_an_opponent_has_another_name_than_the_bot(name: str, tmp_path: Path) -> None:
+    folder = make("python", tmp_path / name)
+
+    assert [entry.name for entry in load_config(folder / "bots.yaml", {}).entries] == [
+        name,
+        "counting",
+        "lowest",
+        "random",
+    ]
+
+
+def test_an_empty_folder_will_do(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+
+    assert (make("python", tmp_path / "mine") / "bot.py").is_file()
+
+
+def test_a_folder_with_anything_in_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes").touch()
+
+    assert run(["new-bot", "python", str(tmp_path)]) == 2
+
+    assert f"{tmp_path} is not empty; choose a new folder" in capsys.readouterr().err
+    assert files_in(tmp_path) == {"notes"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("file", "is no folder; choose another name"),
+        ("file/inside", "this can't be written"),
+        ("x" * 65, "a name has at most 64 characters"),
+        ("bell\a", "take out U+0007"),
+    ],
+    ids=["a file", "in a file", "too long", "unprintable"],
+)
+def test_a_folder_that_cannot_be_is_refused(
+    name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+
+    assert run(["new-bot", "go", str(tmp_path / name)]) == 2
+    assert message in capsys.readouterr().err
+    assert files_in(tmp_path) == {"file"}
+
+
+def test_of_an_unknown_language_the_known_ones_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new-bot", "cobol", str(tmp_path / "mine")]) == 2
+
+    assert "'cobol' is not one of 'python', 'go', 'node'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_python_project_passes_its_tests_and_plays(tmp_path: Path) -> None:
+    folder = make("python", tmp_path / "mine")
+
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, capture_output=True, text=True
+    )
+    assert tested.returncode == 0, tested.stdout
+    assert "2 passed" in tested.stdout
+
+    played = subprocess.run(
+        [sys.executable, "-m", "arena", "tournament", "--bots", "bots.yaml", "--boards", "24", "--json"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert played.returncode == 0, played.stderr
+    assert {row["bot"]: row["faults"] for row in json.loads(played.stdout)["standings"]} == {
+        "mine": 0,
+        "counting": 0,
+        "careful": 0,
+        "lowest": 0,
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_wheel_has_the_sources_of_bots_but_not_what_they_were_built_into(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    packed = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True)
+    if packed.returncode != 0:
+        pytest.skip("needs a git clone")
+    tree.mkdir()
+    subprocess.run(["tar", "-x", "-C", tree], input=packed.stdout, check=True)
+    for made in ("node/node_modules/left/index.js", "node/dist/bot.js", "go/bot", "python/__pycache__/careful.pyc"):
+        (tree / "sample_bots" / made).parent.mkdir(parents=True, exist_ok=True)
+        (tree / "sample_bots" / made).touch()
+
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(tree)]
+    done = subprocess.run(pip, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    unpacked = tmp_path / "unpacked"
+    zipfile.ZipFile(wheel).extractall(unpacked)
+    for language in LANGUAGES:  # python -m looks for arena in the current folder first
+        command = [sys.executable, "-m", "arena", "new-bot", language, str(tmp_path / language)]
+        subprocess.run(command, check=True, cwd=unpacked, stdout=subprocess.DEVNULL)
+
+    bundled = files_in(unpacked / "arena" / "_bundled" / "sample_bots")
+    assert {name for name in bundled if re.search(r"node_modules|dist/|/bot$|\.pyc", name)} == set()
+    for language, recipe in LANGUAGES.items():
+        assert {f"{recipe.source}/{name}" for name in recipe.files} <= bundled
+        assert set(recipe.files) <= files_in(tmp_path / language)
