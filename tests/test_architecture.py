@@ -27,7 +27,7 @@ LEVELS = (
     *("v1", "wire", "sdk", "players"),
     *("table", "match", "replay"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config"),
-    *("migrations", "store", "tournament", "verify"),
+    *("migrations", "store", "tournament", "verify", "conformance"),
     *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),
 )
 """The modules of arena, and leaderboard as a whole, each above all that it may import."""

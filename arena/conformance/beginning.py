@@ -1,0 +1,117 @@
+"""The first steps: the bot starts, and says who it is and what it plays."""
+
+from __future__ import annotations
+
+import asyncio
+from difflib import get_close_matches
+
+from arena import wire
+from arena.conformance.check import Check
+from arena.conformance.cures import with_output
+from arena.conformance.finding import Finding, failed, passed, warned
+from arena.conformance.questions import variants
+from arena.errors import BotUnusable, Malformed
+from arena.games import game_names
+from arena.players.channel import CallFailed
+from arena.text import clean_line
+from arena.v1 import bot_pb2
+
+SLOW_START = 0.5
+"""The part of the time to start beyond which a bot is warned: the machine of a competition may be slower, or busy."""
+
+MAX_NAME = 64
+
+REFUSALS = (
+    (
+        "not arena.v1.BotService",
+        "register the service arena.v1.BotService of proto/arena/v1/bot.proto under this very name",
+    ),
+    ("cannot be read", "return an arena.v1.DescribeResponse, made with the stubs of proto/arena/v1"),
+    ("before it answered", "mend what ends the process: run the command by hand to see it"),
+    ("did not answer", "serve at the address in ARENA_BOT_ADDRESS, and load models only as long as the time to start"),
+)
+
+
+async def start(check: Check) -> Finding:
+    """The bot starts and answers Describe."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    try:
+        await check.subject.start()
+    except BotUnusable as unusable:
+        reason = str(unusable)
+        cure = next((cure for sign, cure in REFUSALS if sign in reason), "mend the command, or the address")
+        return failed(with_output(*reason.partition("\n")[::2]), cure)
+    seconds = loop.time() - began
+    limit = check.time.startup
+    detail = f"{'answers' if check.subject.launched else 'reached'} within {seconds:.2f} s of {limit:g} s"
+    if seconds > SLOW_START * limit:
+        return warned(detail, "start faster: load less, or load it at the first decision's expense", seconds=seconds)
+    return passed(detail, seconds=seconds)
+
+
+async def describe(check: Check) -> Finding:
+    """The bot describes itself, twice the same, and plays games that there are."""
+    try:
+        first, second = [await _description(check) for _ in range(2)]
+    except (TimeoutError, EOFError, CallFailed, Malformed) as error:
+        return failed(f"a second Describe: {error or 'no answer'}", "answer Describe at any time, as often as it comes")
+    games = tuple(first.games) or check.wanted or game_names()
+    check.games = tuple(
+        found for name in games if (not check.wanted or name in check.wanted) and (found := variants(name))
+    )
+    return (
+        _difference(first, second)
+        or _unknown_games(first, check.wanted)
+        or _odd_texts(first)
+        or passed(_summary(first), max_batch=check.subject.description.max_batch)
+    )
+
+
+async def _description(check: Check) -> bot_pb2.DescribeResponse:
+    reply = await check.subject.call("Describe", wire.encode_describe(), check.time.decision + check.time.bank)
+    wire.decode_description(reply)
+    return bot_pb2.DescribeResponse.FromString(reply)
+
+
+def _difference(first: bot_pb2.DescribeResponse, second: bot_pb2.DescribeResponse) -> Finding | None:
+    for field in bot_pb2.DescribeResponse.DESCRIPTOR.fields:
+        one, other = (clean_line(str(getattr(each, field.name)), 60) for each in (first, second))
+        if getattr(first, field.name) != getattr(second, field.name):
+            return failed(
+                f"Describe changes: `{field.name}` was {one}, then {other}", "describe the bot always the same"
+            )
+    return None
+
+
+def _unknown_games(description: bot_pb2.DescribeResponse, wanted: tuple[str, ...]) -> Finding | None:
+    known = game_names()
+    for name in description.games:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            return failed(f"it says that it plays {clean_line(name, 64)!r}, which is no game of this arena", cure)
+    for name in wanted:
+        if name not in (description.games or known):
+            said = ", ".join(description.games)
+            return failed(f"it is to play {name}, but says that it plays {said}", "add it to `games` in Describe")
+    return None
+
+
+def _odd_texts(description: bot_pb2.DescribeResponse) -> Finding | None:
+    for field in ("name", "version", "author"):
+        text = getattr(description, field)
+        if clean_line(text, MAX_NAME) != text:
+            shown = clean_line(text, MAX_NAME)
+            cure = f"use at most {MAX_NAME} visible characters on one line"
+            return warned(f"`{field}` is shown as {shown!r}, not as it is", cure)
+    if description.max_batch > wire.MAX_BATCH:
+        return warned(f"max_batch is {description.max_batch}; the arena sends at most {wire.MAX_BATCH}", "say so")
+    if not description.name:
+        return warned("it has no name", "say in Describe what it is called")
+    return None
+
+
+def _summary(description: bot_pb2.DescribeResponse) -> str:
+    games = ", ".join(description.games) or "every game"
+    return f"{description.name} {description.version}".strip() + f": {games}, max_batch {description.max_batch or 1}"

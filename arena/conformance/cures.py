@@ -1,0 +1,46 @@
+"""What mends a fault, by what is known of it."""
+
+from __future__ import annotations
+
+from arena.faults import Evidence, FaultKind
+from arena.text import clean_line
+
+_MALFORMED = (
+    ("the answer is to request", "copy `request_id` from the request into the response"),
+    ("choices were asked for", "answer every decision of a request, in their order: choices[i] answers decisions[i]"),
+    ("cards were asked for", "choose exactly `count` cards: 1 to play, the others' number only to pass"),
+    ("unknown card", "a card is 16 * suit + rank as in card.proto: take cards from `legal` as they are"),
+    ("RESOURCE_EXHAUSTED", "keep replies below 4 MiB and uncompressed; of a note 256 bytes are kept"),
+    ("UNIMPLEMENTED", "implement Decide of arena.v1.BotService"),
+    ("not a DecideResponse", "return an arena.v1.DecideResponse, made with the stubs of proto/arena/v1"),
+)
+
+_OTHERS = {
+    FaultKind.TIMEOUT: "answer within `decision_time`; look for endless loops, and for calls that wait for something else",
+    FaultKind.DISCONNECTED: "keep the process and its server up: find the error above in the bot",
+    FaultKind.MALFORMED: "let no exception leave Decide: the bot's output has where it comes from",
+    FaultKind.ILLEGAL: "choose `count` different cards, all of them from `legal`",
+    FaultKind.STARTUP: "run the bot's command by hand with ARENA_BOT_ADDRESS=127.0.0.1:50051 to see what stops it",
+    FaultKind.ARENA: "free what the arena lacks to start bots, or report it",
+}
+
+
+def cure_of(evidence: Evidence) -> str:
+    """Return what the author is to do about a fault."""
+    if evidence.kind is FaultKind.MALFORMED:
+        for sign, cure in _MALFORMED:
+            if sign in evidence.detail:
+                return cure
+    return _OTHERS[evidence.kind]
+
+
+def tell(evidence: Evidence) -> str:
+    """Say in a line what happened, with the last that the bot wrote."""
+    return f"{evidence.kind}: {with_output(evidence.detail, evidence.stderr)}"
+
+
+def with_output(detail: str, output: str) -> str:
+    """Add the last line of a bot's output to what happened, in one line."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    wrote = f"; the last that it wrote: {clean_line(lines[-1], 160)}" if lines else ""
+    return clean_line(detail.removesuffix("; the last that it wrote:"), 1000) + wrote
