@@ -11,10 +11,11 @@ from pathlib import Path
 
 from arena.errors import Interrupted
 from arena.events import MatchPlayed
+from arena.plan import Plan
 from arena.record import DealRecord
-from arena.settings import Entry, Settings
+from arena.settings import Entry, Settings, Tournament
 from arena.store import Store
-from arena.tournament import Pace, run_tournament
+from arena.tournament import Pace, fixed_plan, run_tournament
 from arena.wire import decode_record, encode_record
 
 SETTINGS = Settings(boards=24, seed="verify me")
@@ -27,18 +28,29 @@ def entries(kinds: Sequence[str]) -> tuple[Entry, ...]:
 
 
 def play(
-    path: Path, settings: Settings = SETTINGS, kinds: Sequence[str] = KINDS, *, stop_after: int | None = None
+    path: Path,
+    settings: Settings = SETTINGS,
+    kinds: Sequence[str] = KINDS,
+    *,
+    stop_after: int | None = None,
+    plan_of: Callable[[Tournament], Plan] = fixed_plan,
 ) -> None:
     """Play a tournament into a store, to its end or until so many matches are played."""
-    asyncio.run(_play(path, settings, kinds, stop_after))
+    asyncio.run(_play(path, settings, kinds, stop_after, plan_of))
 
 
-async def _play(path: Path, settings: Settings, kinds: Sequence[str], stop_after: int | None) -> None:
+async def _play(
+    path: Path,
+    settings: Settings,
+    kinds: Sequence[str],
+    stop_after: int | None,
+    plan_of: Callable[[Tournament], Plan],
+) -> None:
     stop = asyncio.Event()
     if stop_after == 0:
         stop.set()
     with Store.open(path) as store, contextlib.suppress(Interrupted):
-        playing = run_tournament(store, settings, entries(kinds), pace=Pace(tables=1), stop=stop)
+        playing = run_tournament(store, settings, entries(kinds), plan_of=plan_of, pace=Pace(tables=1), stop=stop)
         async with contextlib.aclosing(playing):
             async for event in playing:
                 if isinstance(event, MatchPlayed) and event.played == stop_after:

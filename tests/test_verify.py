@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +14,13 @@ from small_tournaments import KINDS, change_record, execute, play
 from arena.difference import Difference, compare_documents
 from arena.faults import Evidence, Fault, FaultKind
 from arena.games import find_game
+from arena.match import Match
+from arena.plan import FixedPlan, Played, Step
 from arena.record import DealRecord, Note
 from arena.report import stored_document
-from arena.settings import Format, Settings
+from arena.settings import Format, Settings, Tournament
 from arena.store import Store
+from arena.tournament import fixed_plan
 from arena.verify import Verified, verify_tournament
 
 GAMES = Settings(game="heartswitch", players=3, options={"target": 20}, format=Format.GAME, boards=1, seed="games")
@@ -163,6 +166,51 @@ def test_the_commitment_is_that_of_the_seed(played: dict[str, Path]) -> None:
 
     assert verify(played["drawn"], commitment=commitment.upper()).finished
     assert difference(played["drawn"], commitment="0" * 64).what == "the SHA-256 of the seed"
+
+
+# --- Schedules that grow ---
+
+
+class ByResults:
+    """A plan that goes on two matches at a time, with line-ups that depend on the points so far."""
+
+    def __init__(self, tournament: Tournament, lucky: int = 0) -> None:
+        self._schedule = fixed_plan(tournament).begin()
+        self._lucky = lucky
+
+    def begin(self) -> Sequence[Match]:
+        return self._schedule[:2]
+
+    def go_on(self, played: Played) -> Step:
+        points = sum(sum(result.points) for result in played.results) + self._lucky
+        known = len(played.matches)
+        following = self._schedule[known : known + 2]
+        return Step(tuple(replace(match, line_up=match.line_up[:: 1 - 2 * (points % 2)]) for match in following))
+
+
+def test_a_schedule_that_grows_by_results_is_verified_step_by_step(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    play(path, plan_of=ByResults)
+
+    with Store.open(path) as store:
+        tournament = store.tournament()
+        verified = verify_tournament(store, tournament, plan_of=ByResults)
+        with pytest.raises(Difference) as raised:
+            verify_tournament(store, tournament, plan_of=lambda tournament: ByResults(tournament, lucky=1))
+
+    assert (verified.matches, verified.scheduled) == (6, 6)
+    assert (raised.value.match, raised.value.what) == (3, "the match in the schedule, its line up")
+
+
+def test_a_schedule_that_goes_on_too_far_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    play(path)
+
+    with Store.open(path) as store, pytest.raises(Difference) as raised:
+        tournament = store.tournament()
+        verify_tournament(store, tournament, plan_of=lambda _: FixedPlan(fixed_plan(tournament).begin()[:4]))
+
+    assert str(raised.value) == "match 5: the match in the schedule: expected none, found one"
 
 
 # --- A changed record is found ---
