@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from arena.text import clean_line
 
 if TYPE_CHECKING:
     from arena.difference import Difference
+    from arena.plan import Plan
     from arena.settings import Tournament
     from arena.store import Store
     from arena.verify import Verified
@@ -61,7 +63,7 @@ def command(tournament: str | None, store: str, commitment: str | None, document
         found = opened.tournament(_named(tournament, printed))
         began = time.monotonic()
         try:
-            verified = verify_tournament(opened, found, commitment=commitment)
+            verified = verify_tournament(opened, found, commitment=commitment, plan_of=partial(_plan, opened))
             if printed is not None:
                 _compare(opened, found, printed)
         except Difference as difference:
@@ -73,6 +75,14 @@ def command(tournament: str | None, store: str, commitment: str | None, document
     else:
         click.echo("\n".join(_summary(found, verified, seconds, commitment=commitment, document=document)))
     return 0
+
+
+def _plan(store: Store, tournament: Tournament) -> Plan:
+    """Return the plan that a tournament's settings ask for, with as many boards to spend as it has spent."""
+    from arena.plan import count_boards
+    from arena.verdict import plan_of
+
+    return plan_of(tournament, budget=count_boards(store.matches(tournament.id)))
 
 
 def _read_document(path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from small_tournaments import KINDS, change_record, execute, play
 from arena.cli import run
 from arena.dealing import Seed
 from arena.settings import Settings
+from arena.store import Store
 
 SETTINGS = Settings(game="heartswitch", players=3, boards=1, seed="cli")
 
@@ -195,3 +196,23 @@ sys.exit(run({arguments!r}))
 """
 
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60).returncode == 0
+
+
+def test_a_comparison_is_verified_whatever_its_budget_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bots.yaml").write_text(
+        'bots:\n  - {name: one, python: "in_process:Random"}\n  - {name: two, python: "in_process:Lowest"}\n'
+        '  - {name: three, python: "in_process:Lowest"}\n  - {name: four, python: "in_process:Lowest"}\n'
+    )
+    store = ["--store", str(tmp_path / "arena.db")]
+    compare = ["compare", "one", "two", "--bots", str(tmp_path / "bots.yaml"), "--seed", "7", *store]
+
+    codes = []
+    for budget in ("24", "60", "4000"):
+        run([*compare, "--budget", budget])
+        capsys.readouterr()
+        codes.append(run(["verify", *store]))
+        assert "is verified" in capsys.readouterr().out
+
+    assert codes == [0, 0, 0]
+    with Store.open(tmp_path / "arena.db") as opened:
+        assert opened.tournament().finished
