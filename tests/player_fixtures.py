@@ -6,9 +6,11 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sandboxes import ENFORCED
 
 from arena.clock import TimeControl
 from arena.decision import Decision
@@ -33,6 +35,12 @@ def setup(notices: list[str]) -> Iterator[Setup]:
     folder = Path(tempfile.mkdtemp(prefix="arena-test-", dir="/tmp"))
     yield Setup(TIME, folder, asyncio.Semaphore(2), notices.append)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def boxed(setup: Setup) -> Setup:
+    """The same for players whose bots are confined in the sandbox."""
+    return replace(setup, sandbox=ENFORCED.sandbox)
 
 
 @pytest.fixture

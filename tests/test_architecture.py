@@ -26,7 +26,7 @@ LEVELS = (
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
     *("v1", "wire", "sdk", "players"),
     *("table", "match", "replay"),
-    *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config"),
+    *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config", "manifest"),
     *("migrations", "store", "tournament", "verify", "conformance"),
     *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),
 )
@@ -61,6 +61,9 @@ ALLOWED = {
     "rich": {"cli", "leaderboard.terminal"},
 }
 """Where each package from elsewhere may be imported."""
+
+STANDALONE = {f"arena.players.{name}" for name in ("supervisor", "confinement", "watchdog", "inside", "relay")}
+"""What runs by itself, on nothing but the standard library."""
 
 LEADERBOARD_MAY_IMPORT = {"arena.results", "arena.text"}
 
@@ -221,7 +224,9 @@ def test_only_the_supervisor_forks_and_it_needs_nothing_but_python() -> None:
     }
 
     assert forking <= {"arena.players.supervisor"}
-    assert {one.module.split(".")[0] for one in imports("arena.players.supervisor")} <= set(sys.stdlib_module_names)
+    for name in STANDALONE:
+        modules = {one.module for one in imports(name)}
+        assert {module for module in modules if module.split(".")[0] not in sys.stdlib_module_names} <= STANDALONE
 
 
 def test_only_the_command_line_prints() -> None:

@@ -33,8 +33,11 @@ class Endpoint(ABC):
         return False
 
     @abstractmethod
-    async def open(self) -> str:
-        """Start it, or find it, and return its gRPC target; raise BotUnusable if that can't be."""
+    async def open(self, deadline: float) -> str:
+        """Start it, or find it, and return its gRPC target; raise BotUnusable if that can't be.
+
+        `deadline` is when it must have started, on the event loop's clock.
+        """
 
     async def output(self) -> str:
         """Return the last lines that it wrote."""
@@ -65,7 +68,7 @@ class Address(Endpoint):
         """Whether the arena's own processors do the work: not that it knows."""
         return False
 
-    async def open(self) -> str:
+    async def open(self, deadline: float) -> str:
         """Return the address."""
         return self._entry.address
 

@@ -54,9 +54,10 @@ class Instance:
         if self._failed_starts >= MAX_FAILED_STARTS:
             evidence = self.not_started
             raise BotUnusable(f"{evidence.detail}\n{evidence.stderr}" if evidence.stderr else evidence.detail)
+        deadline = asyncio.get_running_loop().time() + self._startup
         try:
-            self.channel = channel = Channel(await self.endpoint.open())
-            self.description = await self._describe(channel)
+            self.channel = channel = Channel(await self.endpoint.open(deadline))
+            self.description = await self._describe(channel, deadline)
         except BotUnusable as unusable:
             self._failed_starts += 1
             detail, _, output = str(unusable).partition("\n")
@@ -116,10 +117,9 @@ class Instance:
         kind = error.kind if isinstance(error, CallFailed) else FaultKind.DISCONNECTED
         return Evidence(kind, f"an error instead of an answer: {error}", stderr=await self.endpoint.output())
 
-    async def _describe(self, channel: Channel) -> Description:
+    async def _describe(self, channel: Channel, deadline: float) -> Description:
         """Ask until there is an answer; raise BotUnusable when the time to start is over, or there can't be one."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._startup
         ended = self.endpoint.ended
         last = ""
         while loop.time() < deadline:

@@ -1,6 +1,7 @@
 """Bots that the arena starts itself: one process an instance, watched over by the supervisor.
 
-What is executed, with which environment and where, is worked out in one place, `make_command`; a sandbox wraps that.
+What is executed, with which environment and where, is worked out in one place, `make_command`; `arena.players.sandbox` wraps
+that.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import shlex
 import shutil
 import socket
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from arena.players.connection import Connection
 from arena.players.endpoint import Endpoint
 from arena.players.lag import Lag
 from arena.players.process import Command, Exit, Process, Supervisor
+from arena.players.sandbox import PORT, SOCKET, Sandbox
 from arena.settings import Entry
 
 ADDRESS_VARIABLE = "ARENA_BOT_ADDRESS"
@@ -27,6 +30,7 @@ ADDRESS_VARIABLE = "ARENA_BOT_ADDRESS"
 STOP_GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL where an instance ends in peace."""
 
+_LOOK_AGAIN = 0.005
 _LONGEST_SOCKET_PATH = 103
 _LONGEST_OUTPUT_SHOWN = 10
 
@@ -92,6 +96,7 @@ class LaunchedBot(Endpoint):
         self._launcher = launcher
         self._process: Process | None = None
         self._folder: Path | None = None
+        self._socket: int | None = None
         self._address = ""
 
     @property
@@ -114,19 +119,39 @@ class LaunchedBot(Endpoint):
         """Whether the process writes so fast that its output is being dropped."""
         return self._process is not None and self._process.dropping
 
-    async def open(self) -> str:
-        """Start the process and return where it is to serve."""
+    async def open(self, deadline: float) -> str:
+        """Start the process and return where it serves, or is to serve."""
+        sandbox = self._launcher.sandbox
+        if sandbox is not None:
+            return await self._open_in(sandbox, deadline)
         if self._entry.tcp:
             self._address = f"127.0.0.1:{_free_port()}"
         else:
             self._folder = self._launcher.make_folder()
             self._address = f"unix:{self._folder / 'bot.sock'}"
+        await self._launch(make_command(self._entry, self._address))
+        return self._address
+
+    async def _open_in(self, sandbox: Sandbox, deadline: float) -> str:
+        """Start the process in the sandbox, wait for its socket, and return where that can be dialled."""
+        self._address = f"127.0.0.1:{PORT}" if self._entry.tcp else f"unix:{SOCKET}"
+        self._folder = self._launcher.make_folder()
         command = make_command(self._entry, self._address)
+        process = await self._launch(sandbox.confine(self._entry, command, self._folder, self._launcher.folders))
+        try:
+            self._socket = await find_socket(process, deadline)
+        except FileNotFoundError:
+            return f"unix:{process.folder}"  # there is nobody to answer, as the caller will find out
+        except OSError as error:
+            raise BotUnusable(await self.explain(f"did not open its socket: {error}")) from None
+        return f"unix:/proc/self/fd/{self._socket}"
+
+    async def _launch(self, command: Command) -> Process:
         try:
             self._process = await self._launcher.supervisor.launch(command)
         except BotUnusable as refusal:
             raise BotUnusable(f"bot {self._entry.name}: {command.argv[0]} cannot be run: {refusal}") from refusal
-        return self._address
+        return self._process
 
     async def output(self) -> str:
         """Return the last lines of the process's output."""
@@ -145,6 +170,9 @@ class LaunchedBot(Endpoint):
         """End the process with all that it started, and remove its folder."""
         process, self._process = self._process, None
         folder, self._folder = self._folder, None
+        descriptor, self._socket = self._socket, None
+        if descriptor is not None:
+            os.close(descriptor)
         try:
             if process is not None:
                 await process.stop(STOP_GRACE if in_peace else 0.0)
@@ -158,8 +186,10 @@ class Launcher(Transport):
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self._folders = 0
         self._lag = Lag()
+        self.sandbox = setup.sandbox
+        self.folders = 0
+        """How many folders were made."""
         self.supervisor = Supervisor(setup.folder)
 
     def player(self, entry: Entry, instance: str) -> Player:
@@ -172,12 +202,37 @@ class Launcher(Transport):
 
     def make_folder(self) -> Path:
         """Make a new private folder for one socket; raise BotUnusable if its path is too long for a socket's."""
-        self._folders += 1
-        folder = self._setup.folder / f"{self._folders:x}"
+        self.folders += 1
+        folder = self._setup.folder / f"{self.folders:x}"
         if len(os.fsencode(folder / "bot.sock")) > _LONGEST_SOCKET_PATH:
             raise BotUnusable(f"the path {folder} is too long for a socket; set TMPDIR to a shorter one, such as /tmp")
         folder.mkdir(mode=0o700, parents=True)
         return folder
+
+
+async def find_socket(process: Process, deadline: float) -> int:
+    """Wait for the socket of a process in the sandbox, and return a file descriptor by which it can be dialled.
+
+    What is dialled is what was looked at, whatever becomes of its path: a link to somebody else's socket is no socket, also
+    if it comes a moment later. Raises OSError if something else is there, FileNotFoundError if nothing is there in time.
+    """
+    path = f"{process.folder}/{Path(SOCKET).name}"
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            return _open_socket(path)
+        except FileNotFoundError:
+            if not process.folder or process.ended.done() or loop.time() > deadline:
+                raise
+        await asyncio.sleep(_LOOK_AGAIN)
+
+
+def _open_socket(path: str) -> int:
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{SOCKET} is no socket")
+    return descriptor
 
 
 def _free_port() -> int:

@@ -30,6 +30,8 @@ class Command:
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     directory: Path
+    sandbox: Mapping[str, Any] | None = None
+    """How it is to be confined, as `arena.players.confinement` takes it; None if it isn't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,12 @@ class Exit:
     exit_code: int | None = None
     signal: int | None = None
     output: str = ""
+    reason: str = ""
+    """Why the arena ended it, where it used more than it may."""
 
     def __str__(self) -> str:
+        if self.reason:
+            return f"was ended because {self.reason}"
         if self.exit_code is not None:
             return f"exited with code {self.exit_code}"
         return "ended" if self.signal is None else f"was ended by signal {self.signal}"
@@ -56,6 +62,9 @@ class Process:
         self._tails: list[asyncio.Future[str]] = []
         self._listener = asyncio.create_task(self._listen())
         self.pid = 0
+        """The process's number; in a sandbox that of the first one inside, and 0 if there never was one."""
+        self.folder = ""
+        """Where the socket's folder of a sandbox is found."""
         self.ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         """Done as soon as the process itself has ended."""
         self.dropping = False
@@ -63,7 +72,14 @@ class Process:
 
     async def start(self, command: Command) -> None:
         """Execute the command; raise BotUnusable if the system refuses, OSError if there is no supervisor."""
-        self._send({"argv": command.argv, "env": dict(command.environment), "directory": str(command.directory)})
+        self._send(
+            {
+                "argv": command.argv,
+                "env": dict(command.environment),
+                "directory": str(command.directory),
+                "sandbox": command.sandbox,
+            }
+        )
         await asyncio.wait({self._started}, timeout=PATIENCE)
         if not self._started.done():
             raise OSError("the supervisor does not answer")
@@ -112,8 +128,8 @@ class Process:
 
     def _hear(self, message: dict[str, Any]) -> None:
         match message:
-            case {"started": int(pid)}:
-                self.pid = pid
+            case {"started": {"pid": int(pid), "folder": str(folder)}}:
+                self.pid, self.folder = pid, folder
                 self._started.set_result("")
             case {"failed": str(text)}:
                 self._started.set_result(text)
@@ -123,8 +139,8 @@ class Process:
                 tail = self._tails.pop(0)
                 if not tail.done():
                     tail.set_result(clean_lines(text))
-            case {"ended": {"exit_code": exit_code, "signal": number, "tail": str(text)}}:
-                self.ended.set_result(Exit(exit_code, number, clean_lines(text)))
+            case {"ended": {"exit_code": exit_code, "signal": number, "tail": str(text), "reason": str(reason)}}:
+                self.ended.set_result(Exit(exit_code, number, clean_lines(text), reason))
 
 
 class Supervisor:

@@ -11,9 +11,11 @@ removed too.
 Nothing but the standard library is imported, for a start within milliseconds. On Linux processes are found in /proc; on
 other systems only a bot's own process group can be killed.
 
-From the arena: one `{"argv", "env", "directory"}`, then `{"stop": SECONDS}` (SIGTERM, then SIGKILL after so long) and
-`{"tail": true}`. To the arena: `{"started": PID}` or `{"failed": TEXT}`, then `{"tail": TEXT}`, `{"dropping": BOOL}`, and
-`{"ended": {"exit_code", "signal", "tail"}}`; the closing of the socket says that nothing is left.
+From the arena: one `{"argv", "env", "directory", "sandbox"}`, then `{"stop": SECONDS}` (SIGTERM, then SIGKILL after so long)
+and `{"tail": true}`. To the arena: `{"started": {"pid", "folder"}}` or `{"failed": TEXT}`, then `{"tail": TEXT}`,
+`{"dropping": BOOL}`, and `{"ended": {"exit_code", "signal", "tail", "reason"}}`; the closing of the socket says that nothing
+is left. `sandbox` is null, or what `arena.players.confinement` takes; then `pid` is that of the first process inside, and
+`folder` leads to the socket's folder in there.
 """
 
 from __future__ import annotations
@@ -34,6 +36,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[2]))  # where `arena` is, which -I and -S leave out
+
+from arena.players.confinement import Confined
+from arena.players.watchdog import Watchdog
+
 FAREWELL: Final = b"."
 """Sent by the arena before it closes the supervisor's socket on purpose: then FOLDER is left to its owner."""
 
@@ -49,6 +57,7 @@ _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _POLL: Final = 0.02
 _PATIENCE: Final = 5.0
+_SIGNALLED: Final = 128  # bubblewrap's exit code for a program that a signal ended, plus the signal
 
 
 def _prctl(option: int, value: int) -> None:
@@ -179,6 +188,10 @@ class Keeper:
         self._received = b""
         self._status: int | None = None
         self._kill_at = float("inf")
+        self._confined: Confined | None = None
+        self._watchdog: Watchdog | None = None
+        self._look_at = float("inf")
+        self._reason = ""
 
     def run(self) -> None:
         """Do all of a keeper's work."""
@@ -192,7 +205,7 @@ class Keeper:
         except OSError as error:
             self._send({"failed": error.strerror or str(error)})
             return
-        self._send({"started": self._bot})
+        self._send({"started": self._started()})
         self._watch()
         ended_by_itself = self._status is not None
         if ended_by_itself:
@@ -200,23 +213,43 @@ class Keeper:
         self._kill_all()
         if not ended_by_itself:
             self._report_end()
+        if self._confined:
+            self._confined.leave()
 
     def _start(self, request: dict[str, Any]) -> None:
         reading, writing = os.pipe()
-        # Kept, because on its own end it would reap the bot.
-        self._process = subprocess.Popen(
-            request["argv"],
-            env=request["env"],
-            cwd=request["directory"],
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=writing,
-            start_new_session=True,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - there is one thread
-        )
+        how: dict[str, Any] = {
+            "env": request["env"],
+            "cwd": request["directory"],
+            "stdout": writing,
+            "stderr": writing,
+            "start_new_session": True,
+        }
+        # The process is kept, because on its own end it would reap the bot.
+        if request["sandbox"] is None:
+            self._process = subprocess.Popen(
+                request["argv"],
+                stdin=subprocess.DEVNULL,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - there is one thread
+                **how,
+            )
+        else:
+            self._confined = Confined(request["sandbox"], request["argv"])
+            self._process = self._confined.start(how)
+            if self._confined.first is not None:
+                self._watchdog = Watchdog(
+                    self._confined.first_pid, self._confined.folders, request["sandbox"]["memory"]
+                )
+                self._look_at = time.monotonic() + self._watchdog.pause
         os.close(writing)
         self._bot = self._process.pid
         self._output = Output(reading)
+
+    def _started(self) -> dict[str, Any]:
+        if self._confined is None:
+            return {"pid": self._bot, "folder": ""}
+        folder = next((f"/proc/{os.getpid()}/fd/{folder}" for folder in self._confined.folders), "")
+        return {"pid": self._confined.first_pid, "folder": folder}
 
     def _watch(self) -> None:
         """Serve until the bot has ended or is to be killed."""
@@ -226,12 +259,23 @@ class Keeper:
             selector.register(self._signals.socket, selectors.EVENT_READ, self._reap)
             selector.register(self._output.pipe, selectors.EVENT_READ, lambda: self._drain(selector))
             while self._status is None and not self._signals.end_asked and time.monotonic() < self._kill_at:
-                patience = min(self._kill_at - time.monotonic(), 1.0 if self._output.dropping else float("inf"))
+                until = min(self._kill_at, self._look_at)
+                patience = min(until - time.monotonic(), 1.0 if self._output.dropping else float("inf"))
                 for key, _ in selector.select(None if patience == float("inf") else max(0.0, patience)):
                     serve: Callable[[], None] = key.data
                     serve()
                 if self._output.rate_changed():
                     self._send({"dropping": self._output.dropping})
+                self._look()
+
+    def _look(self) -> None:
+        """Look whether the bot uses too much, if it is time for that; it is killed then."""
+        now = time.monotonic()
+        if self._watchdog is not None and now >= self._look_at:
+            self._reason = self._watchdog.look()
+            self._look_at = now + self._watchdog.pause
+            if self._reason:
+                self._kill_at = 0.0
 
     def _drain(self, selector: selectors.BaseSelector) -> None:
         if not self._output.read():
@@ -256,7 +300,10 @@ class Keeper:
         for line in lines:
             wish = json.loads(line)
             if "stop" in wish:
-                kill_group(self._bot, signal.SIGTERM)
+                if self._confined:
+                    self._confined.ask_to_end()
+                else:
+                    kill_group(self._bot, signal.SIGTERM)
                 self._kill_at = time.monotonic() + wish["stop"]
             else:
                 self._send({"tail": self._output.text})
@@ -270,6 +317,8 @@ class Keeper:
 
     def _kill_all(self) -> None:
         """Kill the bot and all that it started; return when nothing is left."""
+        if self._confined:
+            self._confined.kill()
         kill_group(self._bot, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while True:
@@ -282,12 +331,15 @@ class Keeper:
     def _report_end(self) -> None:
         self._output.read_rest()
         code = os.waitstatus_to_exitcode(self._status or 0)
+        if self._confined and code > _SIGNALLED:
+            code = _SIGNALLED - code
         self._send(
             {
                 "ended": {
                     "exit_code": code if code >= 0 else None,
                     "signal": -code if code < 0 else None,
                     "tail": self._output.text,
+                    "reason": self._reason,
                 }
             }
         )

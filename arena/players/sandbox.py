@@ -1,0 +1,185 @@
+"""The sandbox: what a launched bot sees and may do, as a command line for bubblewrap and limits.
+
+Inside there are the system's programs and libraries, Python and the packages of the arena's own environment, and the bot's
+files, all read-only and at the same places as outside; small private folders in memory for what a bot writes; no network, no
+other process, no capability, no way to more. The socket is in one of those folders, and the arena reaches it through a file
+descriptor that the keeper holds, so nothing is shared that could fill up or be left behind. What is enforced is written down
+in docs/operations.md; how bubblewrap is started is in `arena.players.confinement`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import arena
+from arena.errors import BotUnusable
+from arena.files import ARENA_FILES, bot_files
+from arena.players.process import Command
+from arena.players.system_calls import make_filter
+from arena.settings import Entry, Limits
+
+SOCKET_FOLDER: Final = "/run/arena"
+SOCKET: Final = f"{SOCKET_FOLDER}/bot.sock"
+PORT: Final = 50051
+"""Where a bot serves that can do TCP only: the network is its own, so all have the same port."""
+
+WRITABLE: Final[Mapping[str, int]] = {SOCKET_FOLDER: 64 << 10, "/tmp": 64 << 20, "/dev/shm": 16 << 20}  # noqa: S108
+"""The folders in which a bot can write, with how many bytes fit in; the socket's first."""
+
+OPEN_FILES: Final = 1024
+FILE_BYTES: Final = 64 << 20
+
+FIRST_USER: Final = 64000
+USERS: Final = 900
+"""The numbers of the users that bots of an arena that is root become: nobody else's on the usual systems."""
+
+_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_SETTINGS: Final = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
+    *("ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust/extracted", "protocols", "services"),
+)
+"""What there is of /etc, where it exists."""
+
+_TOOLCHAINS: Final = ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "DOTNET_ROOT", "GOROOT")
+"""Variables that name folders with programs and libraries."""
+
+_FILES: Final = {
+    "/etc/passwd": "bot:x:{user}:{group}:bot:/tmp:/bin/sh\n",
+    "/etc/group": "bot:x:{group}:\n",
+    "/etc/hosts": "127.0.0.1 localhost bot\n::1 localhost\n",
+}
+_ENVIRONMENT: Final = {"HOME": "/tmp", "TMPDIR": "/tmp", "USER": "bot", "LOGNAME": "bot", "SHELL": "/bin/sh"}  # noqa: S108
+_DROPPED: Final = ("TMP", "TEMP", "GOCACHE", "GOPATH", "CARGO_HOME", "RUSTUP_HOME")
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """How the bots of one tournament are confined."""
+
+    bubblewrap: str
+    """The path of the program."""
+    limits: Limits
+    root: bool
+    """Whether the arena is root, so that every instance becomes a user of its own."""
+
+    def confine(self, entry: Entry, command: Command, staging: Path, number: int) -> Command:
+        """Return the command that runs a bot in the sandbox; `staging` is an empty folder, `number` tells instances apart.
+
+        Raises BotUnusable where the bot's user could not read its files.
+        """
+        seen = list(_merge([*_environment_folders(command), *_bot_paths(entry, command)]))
+        if self.root:
+            self._check_readable(entry, seen)
+        sources = [f"/tmp/{place}" if self.root else str(path) for place, path in enumerate(seen)]  # noqa: S108
+        user = FIRST_USER + number % USERS if self.root else None
+        shown = {"user": user or os.getuid(), "group": user or os.getgid()}
+        limits = ",".join(f"{name}={value}" for name, value in self._limits(entry).items())
+        relay = f"{SOCKET}:{PORT}" if entry.tcp else ""
+        python = os.path.realpath(sys.executable)
+        first = (python, "-I", "-S", str(Path(__file__).with_name("inside.py")), ":".join(WRITABLE), limits, relay)
+        return replace(
+            command,
+            argv=(*first, *command.argv),
+            environment=_make_environment(command.environment),
+            directory=Path("/"),
+            sandbox={
+                "bubblewrap": self.bubblewrap,
+                "arguments": list(_arguments(entry, seen, sources)),
+                "files": {path: text.format_map(shown) for path, text in _FILES.items()},
+                "filter": make_filter().hex(),
+                "user": user,
+                "binds": [str(path) for path in seen] if self.root else [],
+                "staging": str(staging),
+                "memory": self.limits.memory,
+                "cgroup": None,
+            },
+        )
+
+    def _limits(self, entry: Entry) -> dict[str, int]:
+        others = 2 if entry.tcp else 1  # bubblewrap's own process inside, and the relay
+        return {
+            "RLIMIT_NPROC": self.limits.processes + others,
+            "RLIMIT_DATA": self.limits.memory,
+            "RLIMIT_NOFILE": OPEN_FILES,
+            "RLIMIT_FSIZE": FILE_BYTES,
+            "RLIMIT_CORE": 0,
+        }
+
+    @staticmethod
+    def _check_readable(entry: Entry, seen: Sequence[Path]) -> None:
+        for path in seen:
+            state = path.stat()
+            needed = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(state.st_mode) else stat.S_IROTH
+            if state.st_mode & needed != needed:
+                wanted = "o+rx" if stat.S_ISDIR(state.st_mode) else "o+r"
+                raise BotUnusable(
+                    f"bot {entry.name}: {path} can't be read in the sandbox, where bots of an arena that is root run as"
+                    f" unprivileged users; allow it with chmod {wanted}, or run the arena as an ordinary user"
+                )
+
+
+def _arguments(entry: Entry, seen: Sequence[Path], sources: Sequence[str]) -> Iterator[str]:
+    """Yield bubblewrap's arguments: in their order, later ones lie on top of earlier ones."""
+    yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
+    yield from ("--cap-drop", "ALL", "--hostname", "bot", "--proc", "/proc", "--dev", "/dev")
+    for path in map(Path, _SYSTEM):
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
+    for name in (*_SETTINGS, *(path.name for path in Path("/etc").glob("java*"))):
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    for folder, size in WRITABLE.items():
+        yield from ("--size", str(size), "--tmpfs", folder)
+    for path, source in zip(seen, sources, strict=True):
+        yield from ("--ro-bind", source, str(path))
+    yield from ("--dir", str(entry.directory.absolute()))
+    if entry.whole_directory:
+        for path in sorted(entry.directory.iterdir()):
+            if path.name.startswith(ARENA_FILES) and path.is_file():
+                yield from ("--ro-bind", os.devnull, str(path))
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(entry.directory.absolute()))
+
+
+def _environment_folders(command: Command) -> Iterator[Path]:
+    """Yield where Python, the arena's packages and other languages' toolchains lie."""
+    yield from (Path(sys.base_prefix), Path(sys.prefix), Path(arena.__file__).parent)
+    for variable in _TOOLCHAINS:
+        folder = Path(command.environment.get(variable) or "/")
+        if folder.is_absolute() and folder.is_dir() and not Path.home().is_relative_to(folder):
+            yield folder
+
+
+def _bot_paths(entry: Entry, command: Command) -> Iterator[Path]:
+    """Yield what belongs to the bot: its directory, if it names one, else the files that its command names; its program."""
+    if entry.whole_directory:
+        yield entry.directory.absolute()
+    else:
+        yield from (path.absolute() for path in bot_files(entry).values())
+    yield Path(command.argv[0])
+
+
+def _merge(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield paths without those that the system's folders or others of them hold; links are kept as what they lead to."""
+    system = [Path(path) for path in _SYSTEM]
+    distinct = dict.fromkeys(paths)
+    for path in distinct:
+        holders = [*system, *(other for other in distinct if other != path)]
+        if not any(path.is_relative_to(holder) for holder in holders):
+            yield path
+
+
+def _make_environment(outside: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in outside.items() if name not in _DROPPED} | _ENVIRONMENT
+
+
+def find_bubblewrap() -> str | None:
+    """Return the path of bubblewrap's program."""
+    return shutil.which("bwrap")
