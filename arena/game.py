@@ -20,7 +20,7 @@ from typing import Final
 from arena.cards import LANES, Card, cards_to_set, format_cards, set_to_cards, spread_to_cards
 from arena.dealing import Stream
 from arena.errors import BadGame, IllegalChoice
-from arena.trick import FOLLOWING, NO_SUIT, suit_of_trick
+from arena.trick import FOLLOWING, suit_of_trick
 
 OptionValue = bool | int | str | None
 """The value of a game's option; None where an option may be unset, as `deals`."""
@@ -272,7 +272,7 @@ class Game(ABC):
         dealt = 0
         for hand in sets:
             dealt |= hand
-        if len(sets) != self.players or any(len(hand) != size for hand in hands):
+        if len(sets) != self.players or set(map(len, hands)) != {size}:
             raise BadGame(f"{self.name} for {self.players} needs {self.players} hands of the same size")
         if dealt.bit_count() != size * self.players or dealt & ~self._deck_set:
             raise BadGame(f"the hands must be distinct cards of the {len(self.deck)} of {self.name}")
@@ -297,13 +297,13 @@ class Deal:
     __slots__ = (
         "_chosen",
         "_dealt",
+        "_following",
         "_held",
         "_left",
         "_left_before",
         "_legal",
         "_passed",
         "_received",
-        "_suit",
         "game",
         "leader",
         "number",
@@ -333,9 +333,9 @@ class Deal:
         self._left_before = dealt  # what was not played yet when the current trick began
         self._chosen = self._passed = self._received = (0,) * game.players
         self._legal = 0  # what the seat to play may play
-        self._suit = NO_SUIT  # of the current trick
-        self.phase = Phase.PASSING
-        if game.pass_direction(number) is PassDirection.NONE or hands[0].bit_count() < game.cards_passed:
+        self._following = 0  # the cards that follow suit in the current trick, none while it has no suit
+        self.phase = _PASSING
+        if game.pass_direction(number) is _NO_PASS or hands[0].bit_count() < game.cards_passed:
             self._begin_play()
 
     def copy(self) -> Deal:
@@ -349,6 +349,7 @@ class Deal:
         twin.leader = self.leader
         twin.turn = self.turn
         twin.phase = self.phase
+        twin._following = self._following
         twin._held = self._held
         twin._dealt = self._dealt
         twin._left = self._left
@@ -357,7 +358,6 @@ class Deal:
         twin._passed = self._passed
         twin._received = self._received
         twin._legal = self._legal
-        twin._suit = self._suit
         return twin
 
     @property
@@ -415,21 +415,24 @@ class Deal:
         game = self.game
         self.plays.append(card)
         left = self._left = self._left ^ bit
-        if self._suit < 0 and card & 15 != 1:
-            self._suit = card >> 4
+        if not self._following and card & 15 != 1:
+            self._following = FOLLOWING[card >> 4]
         seat += 1
         if seat == game.players:
             seat = 0
+        following = True
         if seat == self.leader:
-            self._take_trick()
-            return
+            seat = self._take_trick(seat)
+            following = False
         self.turn = seat
         hand = self._held[seat] & left
-        if own := hand & FOLLOWING[self._suit]:
+        if own := hand & self._following:
             self._legal = own | hand & game.always_legal
-        else:
+        elif hand:
             broken = (self._dealt ^ left) & game.breaking != 0
-            self._legal = game.free_set(hand, True, not self.trick_leaders, broken)
+            self._legal = game.free_set(hand, following, not self.trick_leaders, broken)
+        else:
+            self.phase, self.turn, self._legal = _OVER, NOBODY, 0
 
     def observe(self, seat: int) -> Observation:
         """Return all that this seat may know now."""
@@ -510,27 +513,23 @@ class Deal:
         self.leader = self.turn = seat = self.game.first_leader(self._held, self.number)
         self._legal = self.game.free_set(self._held[seat], False, True, False)
 
-    def _take_trick(self) -> None:
-        game, leader, left = self.game, self.leader, self._left
-        trick_set = self._left_before ^ left
+    def _take_trick(self, leader: int) -> int:
+        trick_set = self._left_before ^ self._left
         winner = leader
-        if following := trick_set & FOLLOWING[self._suit]:
-            players = game.players
+        if following := trick_set & self._following:
+            players = self.game.players
             place = self.plays.index(following.bit_length() - 1, -players)  # type: ignore[arg-type]
             winner = (leader + place) % players
         self.piles[winner] |= trick_set
         self.trick_leaders += _SEAT_BYTES[leader]
-        self._left_before = left
-        self._suit = NO_SUIT
-        self.leader = self.turn = winner
-        if hand := self._held[winner] & left:
-            broken = (self._dealt ^ left) & game.breaking != 0
-            self._legal = game.free_set(hand, False, False, broken)
-        else:
-            self.phase, self.turn, self._legal = _OVER, NOBODY, 0
+        self._left_before = self._left
+        self._following = 0
+        self.leader = winner
+        return winner
 
 
 _new = object.__new__
 _PASSING, _PLAYING, _OVER = Phase
+_NO_PASS = PassDirection.NONE
 _SEATS = tuple((seat,) for seat in range(6))
 _SEAT_BYTES = tuple(bytes([seat]) for seat in range(6))

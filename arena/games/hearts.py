@@ -104,9 +104,12 @@ class Hearts(Game):
     def score_sets(self, piles: Sequence[int]) -> tuple[int, ...]:
         """Return the piles' points, after a moon as the option says (H-27). The moon is found by its cards (H-28)."""
         points = tuple(map(self.pile_points, piles))
-        shooter = next((seat for seat, pile in enumerate(piles) if pile & _MOON == _MOON), None)
-        if shooter is None:
-            return points
+        for shooter, pile in enumerate(piles):
+            if pile & _MOON == _MOON:
+                return self._score_moon(points, shooter)
+        return points
+
+    def _score_moon(self, points: tuple[int, ...], shooter: int) -> tuple[int, ...]:
         moon = self.options["moon"]
         own, others = (-2 * ALL_POINTS, 0) if moon == "off" else (-ALL_POINTS, int(moon or 0))
         return tuple(count + (own if seat == shooter else others) for seat, count in enumerate(points))
