@@ -18,11 +18,11 @@ from arena.document import MAX_BYTES, Node, Place, Problems, Wrong, read_documen
 from arena.entries import read_entries
 from arena.errors import BadConfig, BadGame
 from arena.faults import FaultPolicy
-from arena.fields import Fields, describe, one_of, seconds, suggest, truth, whole_number, word
+from arena.fields import Fields, describe, one_of, seconds, size, suggest, truth, whole_number, word
 from arena.game import Game, Option, OptionValue
 from arena.games import SIDES, find_game, game_names
 from arena.games.options import describe_values, parse_option
-from arena.settings import Entry, Format, ScheduleKind, Settings
+from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Settings
 
 Override = str | int | float | bool | Sequence[str] | None
 """What an option of the command line gives; None where it wasn't given."""
@@ -44,26 +44,28 @@ OVERRIDES: Final[Mapping[str, tuple[str, ...]]] = {
     "fill": ("fill",),
     "independent": ("independent",),
     "trust_bots": ("trust_bots",),
+    "isolation": ("isolation",),
 }
 """The options of the command line, as their parameters are named, each with its key in the file."""
 
 KEYS: Final = (
     *("game", "players", "sides", "options", "format", "schedule", "boards", "seed", "time", "faults"),
-    *("fill", "independent", "trust_bots", "isolation", "bots"),
+    *("fill", "independent", "trust_bots", "isolation", "limits", "bots"),
 )
 TIME_KEYS: Final = ("decision", "bank", "startup")
 FAULT_KEYS: Final = ("policy", "max_faults")
+LIMIT_KEYS: Final = ("memory", "processes")
 
 MAX_BOARDS: Final = 1_000_000
 MAX_FAULTS: Final = 1_000
+MIN_MEMORY: Final = 32_000_000
+MAX_PROCESSES: Final = 10_000
 
 PLACED_BY_GAME: Final = frozenset({"hearts-special"})
 """The games whose rules are about the end of a game: format `game` unless the settings say otherwise."""
 
 _NO_ENTRIES: Final[tuple[Entry, ...]] = ()
-_LATER_KEYS: Final = {"limits": "bots run without limits on memory and processes; leave the key out"}
 _LATER_SCHEDULES: Final = dict.fromkeys(("gauntlet", "adaptive"), "choose round-robin or balanced")
-_LATER_ISOLATION: Final = {"bubblewrap": "bots run as you, without a sandbox; write auto or none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +81,17 @@ def load_config(path: Path, overrides: Mapping[str, Override]) -> Config:
 
     Raises BadConfig with all problems where anything is wrong, also where the file can't be read.
     """
+    return parse_config(read_file(path), path, overrides)
+
+
+def read_file(path: Path) -> str:
+    """Return the text of a YAML file; raise BadConfig where it can't be read or is none."""
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        text = _decode(content)
+            return _decode(file.read(MAX_BYTES + 1))
     except (OSError, Wrong) as error:
         reason = error.message if isinstance(error, Wrong) else f"this can't be read: {_reason(error)}"
         raise BadConfig((f"{path}: {reason}",)) from None
-    return parse_config(text, path, overrides)
 
 
 def parse_config(text: str, path: Path, overrides: Mapping[str, Override]) -> Config:
@@ -156,10 +161,9 @@ def _read_root(root: Node, folder: Path, problems: Problems) -> tuple[Settings, 
     if isinstance(root.value, list):
         problems.add(root.place, "a list stands here; write `bots:` above it and indent it")
         return Settings(), _NO_ENTRIES
-    fields = Fields(root, problems, KEYS, _LATER_KEYS)
+    fields = Fields(root, problems, KEYS)
     if isinstance(root.value, dict) and "bots" not in fields:
         problems.add(root.place, "the bots are missing; list at least two under `bots`")
-    fields.take("isolation", partial(one_of, known={"auto": None, "none": None}, later=_LATER_ISOLATION), None)
     entries = fields.take("bots", lambda node: read_entries(node, folder, problems), _NO_ENTRIES)
     return _read_settings(fields, problems), entries
 
@@ -183,6 +187,10 @@ def _read_settings(fields: Fields, problems: Problems) -> Settings:
         fill=fields.take("fill", truth, False),
         independent=fields.take("independent", truth, False),
         trust_bots=fields.take("trust_bots", truth, False),
+        isolation=fields.take(
+            "isolation", partial(one_of, known={kind.value: kind for kind in Isolation}), Isolation.AUTO
+        ),
+        limits=fields.take("limits", lambda node: _read_limits(node, problems), Limits()),
     )
 
 
@@ -260,6 +268,14 @@ def _read_time(node: Node, problems: Problems) -> TimeControl:
         decision=fields.take("decision", partial(seconds, least=0.001), usual.decision),
         bank=fields.take("bank", seconds, usual.bank),
         startup=fields.take("startup", partial(seconds, least=0.001), usual.startup),
+    )
+
+
+def _read_limits(node: Node, problems: Problems) -> Limits:
+    fields, usual = Fields(node, problems, LIMIT_KEYS), Limits()
+    return Limits(
+        memory=fields.take("memory", partial(size, least=MIN_MEMORY), usual.memory),
+        processes=fields.take("processes", partial(whole_number, least=1, most=MAX_PROCESSES), usual.processes),
     )
 
 

@@ -64,7 +64,7 @@ def _read_entry(node: Node, folder: Path, problems: Problems, taken: dict[str, P
     directory = fields.take("directory", lambda value: _read_directory(value, folder), None)
     if isinstance(node.value, dict):
         _check_ways(fields, problems)
-    fields.take("protocol", _check_protocol, None)
+    fields.take("protocol", check_protocol, None)
     return Entry(
         name=fields.take("name", lambda value: _read_free_name(value, taken), ""),
         command=fields.take("command", lambda value: _read_command(value, directory or folder), ()),
@@ -97,7 +97,8 @@ def _read_free_name(node: Node, taken: dict[str, Place]) -> str:
     return name
 
 
-def _check_protocol(node: Node) -> None:
+def check_protocol(node: Node) -> None:
+    """Refuse protocols that launched bots can't speak."""
     one_of(node, {"grpc": None}, {"stdio": "bots speak gRPC; leave the key out"})
 
 
@@ -109,14 +110,20 @@ def _read_directory(node: Node, folder: Path) -> Path:
 
 
 def _read_command(node: Node, directory: Path) -> tuple[str, ...]:
+    words = read_words(node)
+    assert isinstance(node.value, list)
+    _check_program(words[0], directory, node.value[0].place)
+    return words
+
+
+def read_words(node: Node) -> tuple[str, ...]:
+    """Read a program and its arguments, whether the program is there or not."""
     if not isinstance(node.value, list):
         parts = f"[{', '.join(node.text.split())}]" if node.text.strip() else "[python, bot.py]"
         raise Wrong(f"write the program and its arguments as a list, such as {parts}")
     if not node.value:
         raise Wrong("the list names no program; write one, such as [python, bot.py]")
-    words = tuple(_read_argument(argument) for argument in node.value)
-    _check_program(words[0], directory, node.value[0].place)
-    return words
+    return tuple(_read_argument(argument) for argument in node.value)
 
 
 def _read_argument(node: Node) -> str:

@@ -7,7 +7,7 @@ repeat is skipped. Nothing here prints.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from arena.clock import TimeControl
@@ -40,7 +40,8 @@ class Step:
 
 
 STEPS: tuple[Step, ...] = (
-    Step("start", "starts in time and answers Describe", beginning.start, needs=(), starts=True),
+    Step("build", "is built", beginning.build, needs=(), of_process=True, starts=True),
+    Step("start", "starts in time and answers Describe", beginning.start, needs=("build",), starts=True),
     Step("describe", "describes itself, always the same", beginning.describe, needs=("start",)),
     Step("play-games", "plays each game, in each phase", answering.play_games, needs=("start",)),
     Step("play-counts", "plays with each number of players", answering.play_counts),
@@ -66,17 +67,19 @@ async def check_bot(
     time: TimeControl,
     *,
     games: Sequence[str] = (),
+    build: Sequence[str] = (),
     effort: Effort | None = None,
     begin: Callable[[int, Step], None] = lambda _number, _step: None,
-) -> AsyncIterator[Outcome]:
+) -> AsyncGenerator[Outcome, None]:
     """Make all steps with a bot and yield what each found; to be consumed under `contextlib.aclosing`.
 
-    `games` are those that it is to play, all that it says it plays if left out; `begin` is called as a step begins.
+    `games` are those that it is to play, all that it says it plays if left out; `build` is the command that builds it, if
+    any; `begin` is called as a step begins.
     """
     loop = asyncio.get_running_loop()
     verdicts: dict[str, Verdict] = {}
     async with open_subject(entry, time) as subject:
-        check = Check(subject, time, effort or Effort(), tuple(games), Questions(time))
+        check = Check(subject, time, effort or Effort(), tuple(games), Questions(time), tuple(build))
         for number, step in enumerate(STEPS, 1):
             begin(number, step)
             began = loop.time()

@@ -33,7 +33,7 @@ async def play_counts(check: Check) -> Finding:
     """Each number of players, also in partnerships."""
     others = [game for games in check.games for game in games if game != usual(games)]
     if not others:
-        return skipped("its games are for one number of players only, which step 3 asked")
+        return skipped("its games are for one number of players only, which the step before asked")
     return await _ask_all(check, others)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from difflib import get_close_matches
 
 from arena import wire
 from arena.conformance.check import Check
 from arena.conformance.cures import with_output
-from arena.conformance.finding import Finding, failed, passed, warned
+from arena.conformance.finding import Finding, failed, passed, skipped, warned
 from arena.conformance.questions import variants
 from arena.errors import BotUnusable, Malformed
 from arena.games import game_names
@@ -18,6 +19,9 @@ from arena.v1 import bot_pb2
 
 SLOW_START = 0.5
 """The part of the time to start beyond which a bot is warned: the machine of a competition may be slower, or busy."""
+
+LONGEST_BUILD = 600.0
+"""Seconds that building may take."""
 
 MAX_NAME = 64
 
@@ -30,6 +34,19 @@ REFUSALS = (
     ("before it answered", "mend what ends the process: run the command by hand to see it"),
     ("did not answer", "serve at the address in ARENA_BOT_ADDRESS, and load models only as long as the time to start"),
 )
+
+
+async def build(check: Check) -> Finding:
+    """The command that builds the bot succeeds."""
+    if not check.build:
+        return skipped("nothing is to be built")
+    command = shlex.join(check.build)
+    ended = await check.subject.build(check.build, LONGEST_BUILD)
+    if ended is None:
+        return failed(f"`{command}` is not done within {LONGEST_BUILD / 60:g} minutes", "build faster")
+    if ended.exit_code != 0:
+        return failed(with_output(f"`{command}` {ended}", ended.output), "run it by hand in the bot's folder")
+    return passed(f"`{command}`")
 
 
 async def start(check: Check) -> Finding:

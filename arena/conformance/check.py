@@ -39,6 +39,8 @@ class Check:
     wanted: tuple[str, ...]
     """The games that whoever asked wants it to play; empty for all that it says it plays."""
     questions: Questions
+    build: tuple[str, ...] = ()
+    """What builds the bot; empty where nothing is to be built."""
     games: tuple[tuple[Game, ...], ...] = ()
     """The games that it plays, each with all its variants; known once it has described itself."""
     latencies: list[float] = field(default_factory=list)

@@ -6,11 +6,12 @@ The arena's usual players collect decisions in requests and ask again what faile
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arena import wire
@@ -24,7 +25,8 @@ from arena.players.channel import CallFailed, Channel
 from arena.players.connection import COUNTED
 from arena.players.endpoint import Address
 from arena.players.instance import Instance
-from arena.players.launcher import Launcher
+from arena.players.launcher import Launcher, make_command
+from arena.players.process import Exit
 from arena.settings import Entry
 
 
@@ -109,6 +111,18 @@ class Subject:
             output = await self._instance.endpoint.output()
             raise Failure(Evidence(FaultKind.MALFORMED, str(error), stderr=output), elapsed) from None
         return Reply(tuple(choices), elapsed, len(reply))
+
+    async def build(self, command: Sequence[str], limit: float) -> Exit | None:
+        """Run a command in the bot's folder, with the arena's own environment; return None where it takes too long.
+
+        Raises BotUnusable if it can't be run.
+        """
+        found = make_command(replace(self.entry, command=tuple(command)), "")
+        process = await self._launcher.supervisor.launch(replace(found, environment=dict(os.environ)))
+        await asyncio.wait({process.ended}, timeout=limit)
+        ended = process.ended.result() if process.ended.done() else None
+        await process.stop()
+        return ended
 
     async def close(self) -> None:
         """End the instance."""

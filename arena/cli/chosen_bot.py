@@ -1,0 +1,92 @@
+"""Which bot a command is about: a folder with its manifest, a command, an address, or a name in bots.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from arena.clock import TimeControl
+from arena.errors import BadInput
+
+if TYPE_CHECKING:
+    from arena.settings import Entry
+
+_ADDRESS: Final = re.compile(r"[^\s/]+:[0-9]{1,5}|unix:/\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenBot:
+    """A bot as it was asked for."""
+
+    entry: Entry
+    time: TimeControl
+    """The limits of its bots.yaml, or else the usual ones."""
+    games: tuple[str, ...] = ()
+    """The games that its manifest names; empty for all that it says it plays."""
+    build: tuple[str, ...] = ()
+    """What its manifest says builds it."""
+
+
+def choose_bot(words: Sequence[str], bots: Path) -> ChosenBot:
+    """Return the bot that the words of a command line mean; raise BadInput where they mean none.
+
+    Several words are a command; one is a folder, an address, a name in the bots.yaml at `bots`, or else a program.
+    """
+    if len(words) > 1:
+        return _command(words)
+    (word,) = words
+    if Path(word).is_dir():
+        return _folder(Path(word))
+    if _ADDRESS.fullmatch(word):
+        return at_address(word)
+    if Path(word).is_file() and "/" in word:
+        return _command(words)
+    return _named(word, bots)
+
+
+def at_address(address: str) -> ChosenBot:
+    """Return a bot that serves at an address; raise BadInput where that is none."""
+    from arena.settings import Entry
+
+    if not _ADDRESS.fullmatch(address):
+        raise BadInput(f"{address!r} is no address: write host:port or unix:/path/of/socket")
+    return ChosenBot(Entry(address, address=address), TimeControl())
+
+
+def _command(words: Sequence[str]) -> ChosenBot:
+    from arena.settings import Entry
+
+    name = next((Path(word).stem for word in reversed(words) if Path(word).is_file()), words[0])
+    return ChosenBot(Entry(name, command=tuple(words), directory=Path.cwd()), TimeControl())
+
+
+def _folder(folder: Path) -> ChosenBot:
+    from arena.manifest import FILE, load_manifest
+
+    if not (folder / FILE).is_file():
+        raise BadInput(
+            f"{folder} has no manifest: write {folder / FILE}, such as `name: my-bot` and `command: [python, bot.py]` in"
+            f" two lines; or give the command after --, or a name in the bots.yaml of --bots"
+        )
+    manifest = load_manifest(folder)
+    return ChosenBot(manifest.entry, TimeControl(), manifest.games, manifest.build)
+
+
+def _named(name: str, bots: Path) -> ChosenBot:
+    from arena.config import load_config
+    from arena.entries import name_key
+
+    if not bots.is_file():
+        raise BadInput(
+            f"{name!r} is no folder, address or program, and there is no {bots} that could have a bot of that name:"
+            f" name the bot's folder, give its command after --, or name the bots.yaml with --bots"
+        )
+    config = load_config(bots, {})
+    for entry in config.entries:
+        if name_key(entry.name) == name_key(name):
+            return ChosenBot(entry, config.settings.time)
+    names = ", ".join(entry.name for entry in config.entries)
+    raise BadInput(f"{name!r} is no folder, address or program, and no bot of {bots}, which has {names}")
