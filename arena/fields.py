@@ -14,7 +14,12 @@ T = TypeVar("T")
 LONGEST: Final = 86_400.0
 """The longest time that a setting may have, in seconds: a day."""
 
+LARGEST: Final = 10**13
+"""The most memory that a setting may have, in bytes."""
+
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_BYTES: Final = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(MB|GB|TB)")
 _DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m)")
 
 
@@ -99,6 +104,19 @@ def seconds(node: Node, least: float = 0.0) -> float:
     if least <= time <= LONGEST:
         return time
     raise Wrong(f"a time is from {least:g} to {LONGEST:g} seconds here, not {node.text}")
+
+
+def size(node: Node, least: int) -> int:
+    """Read an amount of memory such as 512MB or 1GB, or a number of bytes, of at least `least` and at most 10 TB."""
+    if isinstance(node.value, int) and not isinstance(node.value, bool):
+        number = node.value
+    elif written := _SIZE.fullmatch(node.text):
+        number = round(float(written[1]) * _BYTES[written[2]])
+    else:
+        raise Wrong(f"write an amount of memory such as 512MB or 1GB, not {describe(node)}")
+    if least <= number <= LARGEST:
+        return number
+    raise Wrong(f"an amount of memory is from {least / 1e6:g} MB to {LARGEST / 1e12:g} TB here, not {node.text}")
 
 
 def word(node: Node, what: str) -> str:

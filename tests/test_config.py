@@ -17,7 +17,7 @@ from arena.config import Config, load_config, parse_config
 from arena.document import MAX_BYTES, MAX_VALUES, read_scalar
 from arena.errors import BadConfig
 from arena.faults import FaultPolicy
-from arena.settings import Entry, Format, ScheduleKind, Settings
+from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Settings
 
 BOTS = """
 bots:
@@ -67,7 +67,8 @@ faults: {policy: forfeit, max_faults: 5}
 fill: true
 independent: true
 trust_bots: true
-isolation: auto
+isolation: bubblewrap
+limits: {memory: 512 MB, processes: 8}
 """
     assert parse(text + BOTS).settings == Settings(
         game="heartswitch",
@@ -83,6 +84,8 @@ isolation: auto
         fill=True,
         independent=True,
         trust_bots=True,
+        isolation=Isolation.BUBBLEWRAP,
+        limits=Limits(512_000_000, 8),
     )
 
 
@@ -225,8 +228,10 @@ def test_a_text_that_is_no_configuration_is_refused_where_it_is_wrong(text: str,
         ("format: games", "1:9: write one of duplicate, game, not 'games'"),
         ("schedule: gauntlet", "1:11: 'gauntlet' is not supported yet: choose round-robin or balanced"),
         ("schedule: adaptive", "1:11: 'adaptive' is not supported yet"),
-        ("isolation: bubblewrap", "1:12: 'bubblewrap' is not supported yet: bots run as you, without a sandbox"),
-        ("limits: {memory: 1GB}", "1:1: `limits` is not supported yet: bots run without limits"),
+        ("isolation: bwrap", "1:12: write one of auto, bubblewrap, none, not 'bwrap'"),
+        ("limits: {memory: lots}", "1:18: write an amount of memory such as 512MB or 1GB, not 'lots'"),
+        ("limits: {memory: 1MB}", "1:18: an amount of memory is from 32 MB to 10 TB here, not 1MB"),
+        ("limits: {processes: 0}", "1:21: write a whole number from 1 to 10000, not '0'"),
         ("boards: 0", "1:9: write a whole number from 1 to 1000000, not '0'"),
         ("seed: [1]", "1:7: write the seed as a text or a number, not a list"),
         ("time: 5", "1:7: here keys with values are expected (decision, bank, startup), not '5'"),
@@ -465,6 +470,7 @@ def test_the_schema_knows_the_keys_that_are_read() -> None:
     assert set(properties) == set(config.KEYS)
     assert set(properties["time"]["properties"]) == set(config.TIME_KEYS)
     assert set(properties["faults"]["properties"]) == set(config.FAULT_KEYS)
+    assert set(properties["limits"]["properties"]) == set(config.LIMIT_KEYS)
     assert set(SCHEMA["$defs"]["bot"]["properties"]) == set(entries.KEYS)
 
 
@@ -472,11 +478,13 @@ def test_the_schema_shows_the_defaults_that_hold() -> None:
     usual = Settings()
     properties = SCHEMA["properties"]
 
-    for key in ("game", "players", "seed", "fill", "independent", "trust_bots"):
+    for key in ("game", "players", "seed", "fill", "independent", "trust_bots", "isolation"):
         assert properties[key]["default"] == getattr(usual, key)
     for key in config.TIME_KEYS:
         assert properties["time"]["properties"][key]["default"] == f"{getattr(usual.time, key):g}s"
     assert properties["faults"]["properties"]["max_faults"]["default"] == usual.faults.max_faults
+    assert properties["limits"]["properties"]["memory"]["default"] == f"{usual.limits.memory / 1e9:g}GB"
+    assert properties["limits"]["properties"]["processes"]["default"] == usual.limits.processes
 
 
 def _variations() -> list[Any]:
@@ -503,8 +511,11 @@ def _variations() -> list[Any]:
         "fill": [True, "true", 1],
         "independent": [False, None],
         "trust_bots": [True, "yes"],
-        "isolation": ["auto", "none", "bubblewrap"],
-        "limits": [{}],
+        "isolation": ["auto", "none", "bubblewrap", "bwrap"],
+        "limits": [
+            *({}, [], {"memory": "1GB"}, {"memory": "1.5 TB"}, {"memory": "1 kB"}, {"memory": 32_000_000}),
+            *({"memory": 1}, {"memory": True}, {"memory": 10**14}, {"processes": 64}, {"processes": 0}, {"cores": 1}),
+        ],
         "bots": [None, [], [bot], {"one": bot}, [bot, 5]],
     }
     times = ("1s", "2.5 m", "2 h", "0s", "0.0ms", "1.", "soon", 1, 0.5, 0, -1, 86401, True, None)
