@@ -13,6 +13,7 @@ from random import Random
 
 from arena.cards import SUIT_SETS, Card, Suit, cards_to_set, set_to_cards
 from arena.game import Game, Observation, PassDirection, Phase
+from arena.trick import NO_SUIT, suit_of_trick, winning_place
 
 _SUITS = tuple(frozenset(suit for suit in Suit if mask >> suit & 1) for mask in range(16))
 """The suits of each set of suits."""
@@ -145,23 +146,16 @@ class Decision:
     @cached_property
     def led_suit(self) -> Suit | None:
         """The suit that sets the current trick; None when leading or while only magicians lie there."""
-        for card in self.trick:
-            if card & 15 != 1:
-                return Suit(card >> 4)
-        return None
+        suit = suit_of_trick(self.trick)
+        return None if suit == NO_SUIT else Suit(suit)
 
     @cached_property
     def winning(self) -> tuple[int, Card] | None:
         """The seat and the card that take the current trick as it lies; None when leading."""
-        best: tuple[int, Card] | None = None
-        for i, card in enumerate(self.trick):
-            if (
-                best is None
-                or (best[1].is_magician and not card.is_magician)
-                or (best[1] < card and card ^ best[1] < 16)
-            ):
-                best = ((self.observation.trick_leader + i) % self.players, card)
-        return best
+        if not self.trick:
+            return None
+        place = winning_place(self.trick)
+        return (self.observation.trick_leader + place) % self.players, self.trick[place]
 
     @cached_property
     def trick_points(self) -> int:
