@@ -77,6 +77,29 @@ def seat_places(match: Match, seating: Sequence[int], rotation: int) -> tuple[Pl
     return tuple(Place(bot, rotation, bots[:seat].count(bot)) for seat, bot in enumerate(bots))
 
 
+def make_table(
+    rules: TableRules,
+    key: bytes,
+    match: Match,
+    attempt: int,
+    rotation: int,
+    players: Sequence[Player],
+    *,
+    independent: bool,
+) -> Table:
+    """Return a table of a match: all that happens there follows from the seed's key and from what its players answer."""
+    own_table = rotation if independent else None
+    return Table(
+        rules,
+        players,
+        [match.line_up[index] for index in match.seatings(rules.game)[rotation]],
+        table_id=opaque_id(key, "table", match.number, attempt, rotation),
+        deals=match.deals,
+        hands_of=lambda number: deal_hands(key, rules.game, match.number, attempt, own_table, number),
+        random_of=lambda seat, number: random_word(key, "bot", match.number, attempt, rotation, seat, number),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class MatchPlay:
     """How the matches of a tournament are played: the same for all of them."""
@@ -118,20 +141,8 @@ class MatchPlay:
     async def _play_table(
         self, match: Match, attempt: int, rotation: int, seating: tuple[int, ...]
     ) -> tuple[TableResult, tuple[Player, ...]]:
-        game = self.rules.game
-        own_table = rotation if self.independent else None
         async with self.tables, self.roster.seated(seat_places(match, seating, rotation)) as players:
-            table = Table(
-                self.rules,
-                players,
-                [match.line_up[index] for index in seating],
-                table_id=opaque_id(self.key, "table", match.number, attempt, rotation),
-                deals=match.deals,
-                hands_of=lambda number: deal_hands(self.key, game, match.number, attempt, own_table, number),
-                random_of=lambda seat, number: random_word(
-                    self.key, "bot", match.number, attempt, rotation, seat, number
-                ),
-            )
+            table = make_table(self.rules, self.key, match, attempt, rotation, players, independent=self.independent)
             return await table.play(), players
 
     async def _tell(self, played: Sequence[tuple[TableResult, tuple[Player, ...]]]) -> None:

@@ -25,7 +25,7 @@ LEVELS = (
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
     *("v1", "wire", "sdk", "players"),
-    *("table", "match", "replay"),
+    *("table", "match", "replay", "reasking"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config", "manifest"),
     *("migrations", "store", "tournament", "verify", "conformance"),
     *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),

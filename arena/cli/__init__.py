@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "games": "List the games, or the rules and options of one.",
     "show": "Show a match that was played, or one of its deals trick by trick.",
     "verify": "Deal, play and score a stored tournament again, and find the first difference.",
+    "replay": "Ask a bot again what was asked at a table that was played.",
     "check": "Check whether a bot will survive a competition.",
     "serve": "Serve tournaments and leaderboards on this machine.",
     "new-bot": "Make the project of a new bot, in Python, Go or TypeScript.",
