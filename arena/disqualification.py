@@ -7,7 +7,7 @@ nothing but what was played. It is never stored, but worked out from the schedul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from arena.match import Match
@@ -21,24 +21,56 @@ LEAST_TABLES: Final = 3
 MOST_PERCENT: Final = 10
 """A bot that was retired from no more of its tables than this goes on."""
 
+Retirement = tuple[int, int, str]
+"""A match, a table of it and the bot that was retired there, once or at several seats."""
+
 
 def blocks(matches: Sequence[Match]) -> list[Sequence[Match]]:
     """Return the matches of a schedule in blocks, after each of which is decided."""
     return [matches[start : start + BLOCK] for start in range(0, len(matches), BLOCK)]
 
 
-def disqualified(played: Iterable[Match], retirements: Iterable[tuple[int, str]], tables: int) -> frozenset[str]:
-    """Return the bots that play no more matches after those that were played, whole blocks of them.
+class Conduct:
+    """How bots behaved in the matches so far: at how many tables each sat, and from how many it was retired."""
 
-    `retirements` has the match number and the bot of each, one for a table; `tables` is how many a match has.
+    def __init__(self, tables: int) -> None:
+        """`tables` is how many a match has."""
+        self._tables = tables
+        self._sat: Counter[str] = Counter()
+        self._retired: Counter[str] = Counter()
+
+    def add(self, matches: Iterable[Match], retirements: Iterable[Retirement]) -> None:
+        """Add a block that was played, and who was retired in its matches."""
+        for match in matches:
+            for bot in set(match.line_up):
+                self._sat[bot] += self._tables
+        for _, _, bot in set(retirements):
+            self._retired[bot] += 1
+
+    def disqualified(self) -> frozenset[str]:
+        """Return the bots that play no more matches."""
+        return frozenset(
+            bot
+            for bot, count in self._retired.items()
+            if count >= LEAST_TABLES and 100 * count > MOST_PERCENT * self._sat[bot]
+        )
+
+
+def disqualified(
+    schedule: Sequence[Match], done: Callable[[Match], bool], retirements: Iterable[Retirement], tables: int
+) -> frozenset[str]:
+    """Return who is disqualified after the blocks of a schedule that are played, up to the first that is not.
+
+    The matches of a block that a disqualified bot was to play are not owed, so the block is played without them.
     """
-    sat: Counter[str] = Counter()
-    numbers = set()
-    for match in played:
-        numbers.add(match.number)
-        for bot in set(match.line_up):
-            sat[bot] += tables
-    retired = Counter(bot for match, bot in retirements if match in numbers)
-    return frozenset(
-        bot for bot, count in retired.items() if count >= LEAST_TABLES and 100 * count > MOST_PERCENT * sat[bot]
-    )
+    by_match: dict[int, list[Retirement]] = {}
+    for retirement in retirements:
+        by_match.setdefault(retirement[0], []).append(retirement)
+    conduct = Conduct(tables)
+    for block in blocks(schedule):
+        out = conduct.disqualified()
+        owed = [match for match in block if not out.intersection(match.line_up)]
+        if not all(map(done, owed)):
+            break
+        conduct.add(owed, [each for match in owed for each in by_match.get(match.number, ())])
+    return conduct.disqualified()

@@ -27,7 +27,9 @@ def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
         remembering = [entry.name for entry in tournament.entries]
     if remembering and not settings.independent:
         notes.append(f"Could meet deals again and remember them: {', '.join(remembering)} (see --independent).")
-    return tuple(notes)
+    if again := store.attempts(tournament.id):
+        notes.append(f"Dealt anew after a fault of the arena itself: match {', '.join(map(str, again))}.")
+    return (*notes, *tournament.enforced)
 
 
 def stored_document(store: Store, tournament: Tournament, *, anchor: str | None = None) -> dict[str, Json]:

@@ -21,15 +21,16 @@ from typing import TYPE_CHECKING
 
 from arena.dealing import Seed
 from arena.disqualification import blocks, disqualified
-from arena.errors import ArenaError, BotUnusable, Interrupted
+from arena.errors import ArenaError, BadInput, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Fault
 from arena.game import Game
 from arena.games import find_game
 from arena.identity import fingerprint
-from arena.match import Match, MatchPlay, MatchResult
+from arena.match import Match, MatchPlay, MatchResult, seat_places
 from arena.plan import FixedPlan, Plan, Played, count_boards
 from arena.players.base import Setup
+from arena.players.isolation import Enforcement, enforce
 from arena.players.roster import Roster
 from arena.schedule import imbalance, make_schedule
 from arena.settings import Entry, Format, Settings, Tournament
@@ -94,12 +95,18 @@ async def run_tournament(
             return
         notices: list[str] = []
         pace = pace or Pace()
-        async with _open_roster(settings, entries, pace, notices) as roster:
+        if resume is not None:
+            settings = _resumable(store.tournament(resume), settings, entries, notices)
+        async with _open_roster(settings, entries, pace, notices) as (roster, enforcement):
             working = await _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
-            tournament = _find(store, settings, working, notices, resume=resume, fresh=fresh)
+            tournament = _find(store, settings, working, resume=resume, fresh=fresh)
             if tournament is None:
                 tournament = _create(store, settings, working, notices, plan_of)
+            if enforcement is not None:
+                store.note_enforced(tournament.id, str(enforcement))
             yield _started(store, tournament)
+            if enforcement is not None and enforcement.obstacle:
+                yield Notice(f"NO SANDBOX: bots can read and change whatever you can, since {enforcement.obstacle}")
             yield Notice(str(imbalance(store.matches(tournament.id), game_of(tournament.settings))))
             playing = _Playing(store, tournament, plan_of(tournament), roster, pace, notices, stop or asyncio.Event())
             async with contextlib.aclosing(playing.events()) as events:
@@ -126,15 +133,20 @@ def _started(store: Store, tournament: Tournament) -> Started:
 @contextlib.asynccontextmanager
 async def _open_roster(
     settings: Settings, entries: Sequence[Entry], pace: Pace, notices: list[str]
-) -> AsyncGenerator[Roster, None]:
-    """Offer the bots' players; at the end nothing of them is left."""
+) -> AsyncGenerator[tuple[Roster, Enforcement | None], None]:
+    """Offer the bots' players, with what the launched ones are confined by; at the end nothing of them is left."""
     folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append)
-    roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
     try:
-        yield roster
+        launched = any(entry.launched for entry in entries)
+        enforcement = await enforce(settings.isolation, settings.limits, folder) if launched else None
+        sandbox = enforcement and enforcement.sandbox
+        setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append, sandbox)
+        roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
+        try:
+            yield roster, enforcement
+        finally:
+            await roster.close()
     finally:
-        await roster.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -153,19 +165,38 @@ def _find(
     store: Store,
     settings: Settings,
     entries: Sequence[Entry],
-    notices: list[str],
     *,
     resume: str | None,
     fresh: bool,
 ) -> Tournament | None:
     """Return the tournament that is asked for, None where there is none yet."""
-    identity = fingerprint(settings, entries)
     if resume is not None:
-        tournament = store.tournament(resume)
-        if tournament.fingerprint != identity.fingerprint:
-            notices.append("resumed with settings or bots that are not those it began with")
-        return tournament
-    return None if fresh else next(iter(store.find(identity.fingerprint)), None)
+        return store.tournament(resume)
+    return None if fresh else next(iter(store.find(fingerprint(settings, entries).fingerprint)), None)
+
+
+def _resumable(tournament: Tournament, settings: Settings, entries: Sequence[Entry], notices: list[str]) -> Settings:
+    """Return the settings that a tournament goes on with, which are its own; raise BadInput if bots of it are missing."""
+    missing = {entry.name for entry in tournament.entries} - {entry.name for entry in entries}
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise BadInput(f"tournament {tournament.id} cannot go on without {names}: enter them again under these names")
+    if tournament.fingerprint != fingerprint(settings, entries).fingerprint:
+        notices.append("goes on with its own settings, and with bots that are not those it began with")
+    return tournament.settings
+
+
+def _refuse_remembering(schedule: Sequence[Match], entries: Sequence[Entry], game: Game) -> None:
+    """Raise BadInput where a bot at one address would hold several seats of a table."""
+    addresses = {entry.name: entry.address for entry in entries if entry.address}
+    for match in schedule if addresses else ():
+        for rotation, seating in enumerate(match.seatings(game)):
+            for place in seat_places(match, seating, rotation):
+                if place.copy and place.bot in addresses:
+                    raise BadInput(
+                        f"bot {place.bot} at {addresses[place.bot]} would hold several seats of one table, and see their"
+                        " hands: run it once more at another address and enter it under another name"
+                    )
 
 
 def _create(
@@ -188,6 +219,7 @@ def _create(
         versions=identity.versions,
     )
     schedule = plan_of(tournament).begin()
+    _refuse_remembering(schedule, entries, game_of(settings))
     notices.extend(_left_behind(store, tournament))
     store.add_tournament(tournament, schedule)
     return tournament
@@ -213,21 +245,13 @@ def game_of(settings: Settings) -> Game:
 
 def disqualified_bots(store: Store, tournament: Tournament) -> frozenset[str]:
     """Return the bots that play no more matches, as decided after the blocks that are played."""
-    retirements = [(fault.match, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
+    retirements = [(fault.match, fault.table, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
     if not retirements:
         return frozenset()
     matches = store.matches(tournament.id)
-    tables = len(matches[0].seatings(game_of(tournament.settings)))
     done = {match.number for match in store.matches(tournament.id, done=True)}
-    out: frozenset[str] = frozenset()
-    played: list[Match] = []
-    for block in blocks(matches):
-        owed = [match for match in block if not out.intersection(match.line_up)]
-        if any(match.number not in done for match in owed):
-            break
-        played += owed
-        out |= disqualified(played, retirements, tables)
-    return out
+    tables = len(matches[0].seatings(game_of(tournament.settings)))
+    return disqualified(matches, lambda match: match.number in done, retirements, tables)
 
 
 class _Playing:

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from arena.cards import format_cards
 from arena.dealing import Seed
 from arena.difference import Difference, compare_rows, located
-from arena.disqualification import BLOCK, disqualified
+from arena.disqualification import BLOCK, Conduct, Retirement
 from arena.errors import BadInput, BadStore, Malformed
 from arena.game import Game
 from arena.match import Match, deal_hands, table_results
@@ -97,8 +97,9 @@ class _Verification:
         self._attempts = store.attempts(tournament.id)
         self._faults = _Rows("faults", lambda: iter(store.faults(tournament.id)), lambda row: row.match)
         self._results = _Rows("results", lambda: store.results(tournament.id), lambda row: row.board[0])
-        self._retirements: list[tuple[int, str]] = []
+        self._retirements: list[Retirement] = []
         self._owed: list[Match] = []
+        self._conduct: Conduct | None = None
         self._waiting: Match | None = None
         """The first match that was to be played, and wasn't yet."""
         self._verified = Verified(finished=tournament.finished is not None)
@@ -157,11 +158,11 @@ class _Verification:
 
     def _disqualified(self) -> frozenset[str]:
         """Return who plays no more after what was verified so far, if that is complete."""
-        out = self._verified.disqualified
-        if self._waiting is not None or not self._retirements:
-            return out
-        tables = len(self._owed[0].seatings(self._game))
-        return out | disqualified(self._owed, self._retirements, tables)
+        if self._waiting is None and self._owed:
+            self._conduct = self._conduct or Conduct(len(self._owed[0].seatings(self._game)))
+            self._conduct.add(self._owed, self._retirements)
+            self._owed, self._retirements = [], []
+        return self._conduct.disqualified() if self._conduct else frozenset()
 
     def _verify_ends(self) -> None:
         """See that nothing is kept beyond the schedule, and that the counts are right."""
@@ -205,7 +206,7 @@ class _Verification:
             for fault in record.faults
         ]
         compare_rows("the fault that is listed", booked, faults, lambda row: (row.match, row.table, row.deal))
-        self._retirements += [(fault.match, fault.bot) for fault in booked if fault.retired]
+        self._retirements += [(fault.match, fault.table, fault.bot) for fault in booked if fault.retired]
         self._verified.faults += len(booked)
         self._verified.matches += 1
 

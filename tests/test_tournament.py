@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from in_process import Lowest
 
 from arena.errors import BadInput, BadStore, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
@@ -17,6 +18,7 @@ from arena.match import Match
 from arena.plan import Plan, Played, Step
 from arena.report import document_text
 from arena.schedule import imbalance
+from arena.sdk import create_server
 from arena.settings import Entry, Settings, Tournament
 from arena.store import Store
 from arena.tournament import Pace, disqualified_bots, fixed_plan, run_tournament
@@ -220,6 +222,37 @@ async def test_the_one_left_behind_can_be_resumed(store: Store) -> None:
 
     assert store.tournament(old).finished is not None
     assert "not those it began with" in notices(events)
+
+
+async def test_a_tournament_cannot_be_resumed_without_its_bots(store: Store) -> None:
+    with pytest.raises(Interrupted):
+        await play(store, stop_after=1, tables=1)
+    renamed = [*entries(*FOUR)[:3], Entry("somebody else", python="in_process:Lowest")]
+
+    with pytest.raises(BadInput, match="without Lowest 3"):
+        await play(store, bots=renamed, resume=store.tournament().id)
+
+
+async def test_a_resumed_tournament_keeps_its_own_settings(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "stopped.db") as store:
+        with pytest.raises(Interrupted):
+            await play(store, stop_after=1, tables=1)
+        await play(store, settings=replace(SETTINGS, players=3, game="heartswitch"), resume=store.tournament().id)
+        resumed = document_text(store, None)[1]
+
+    assert resumed == await document(tmp_path / "whole.db")
+
+
+async def test_a_bot_at_one_address_may_not_hold_two_seats(store: Store) -> None:
+    server, port = await create_server(Lowest(), "127.0.0.1:0")
+    bots = [Entry("afar", address=f"127.0.0.1:{port}"), *entries("Highest")]
+    settings = replace(SETTINGS, game="heartswitch", partners=True)
+
+    with pytest.raises(BadInput, match=r"bot afar .* several seats"):
+        await play(store, bots=bots, settings=settings)
+
+    await server.stop(None)
+    assert store.tournaments() == []
 
 
 async def test_a_bot_that_does_not_start_is_reported_before_play(store: Store) -> None:
