@@ -75,9 +75,9 @@ def test_there_are_enough_of_every_game_format_and_phase(vectors: list[dict[str,
         game = decision["game"]
         count[game["name"], game["players"], len(set(game["sides"])), game["placed"], decision["phase"]] += 1
 
-    assert len(vectors) >= 3000
+    assert len(vectors) >= 6000
     assert len(count) == 9 * 2 * 2
-    assert all(number >= (15 if kind[-1] == Phase.PASSING else 150) for kind, number in count.items())
+    assert all(number >= (15 if kind[-1] == Phase.PASSING else 300) for kind, number in count.items())
     assert {each["decision"]["pass_direction"] for each in vectors} == {1, 2, 3, 4}
 
 

@@ -38,7 +38,7 @@ GAMES = (
 DEALS = 12
 """How many deals are played where each is placed by itself."""
 
-KEPT = {"passing": 25, "choosing": 140, "forced": 15}
+KEPT = {"passing": 40, "choosing": 300, "forced": 15}
 """How many decisions of each kind are kept of each game in each format."""
 
 
