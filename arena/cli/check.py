@@ -47,6 +47,11 @@ Examples:
 @click.option("--decision-time", metavar="TIME", help="Time for a decision, such as 500ms.")
 @click.option("--bank", metavar="TIME", help="Extra time a table, such as 10s.")
 @click.option("--startup-time", metavar="TIME", help="Time to start, such as 30s.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "bubblewrap", "none"]),
+    help="Whether the bot runs in the sandbox [default: where it works].",
+)
 @json_option
 def command(
     bot: tuple[str, ...],
@@ -54,6 +59,7 @@ def command(
     path: Path,
     games: tuple[str, ...],
     quick: bool,
+    isolation: str | None,
     as_json: bool,
     **times: str | None,
 ) -> int:
@@ -65,8 +71,11 @@ def command(
     if (address is None) is not bool(bot):
         raise click.UsageError("Name one bot: a folder, an address, a name in bots.yaml, or a command after --.")
     from arena.cli.chosen_bot import at_address, choose_bot
+    from arena.settings import Isolation
 
     chosen = choose_bot(bot, path) if address is None else at_address(address)
+    if isolation is not None:
+        chosen = replace(chosen, isolation=Isolation(isolation))
     outcomes = asyncio.run(_check(replace(chosen, time=_time(chosen.time, times)), _known(games), quick=quick))
     if as_json:
         print_json(_as_values(chosen.entry.name, outcomes))
@@ -86,6 +95,8 @@ async def _check(chosen: ChosenBot, games: Sequence[str], *, quick: bool) -> lis
             chosen.time,
             games=games or chosen.games,
             build=chosen.build,
+            isolation=chosen.isolation,
+            limits=chosen.limits,
             effort=QUICK if quick else Effort(),
             begin=begin,
         )
@@ -113,7 +124,8 @@ def _launchable(entry: Entry) -> Entry:
     if not entry.python:
         return entry
     module, _, name = entry.python.partition(":")
-    return replace(entry, python="", command=("python", "-c", f"from {module} import {name}; {name}().run()"))
+    program = f"from {module} import {name}; {name}().run()"
+    return replace(entry, python="", command=("python", "-c", program), whole_directory=True)
 
 
 def _known(games: Sequence[str]) -> Sequence[str]:

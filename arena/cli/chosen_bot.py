@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arena.clock import TimeControl
 from arena.errors import BadInput
-
-if TYPE_CHECKING:
-    from arena.settings import Entry
+from arena.settings import Entry, Isolation, Limits
 
 _ADDRESS: Final = re.compile(r"[^\s/]+:[0-9]{1,5}|unix:/\S+")
 
@@ -28,6 +26,8 @@ class ChosenBot:
     """The games that its manifest names; empty for all that it says it plays."""
     build: tuple[str, ...] = ()
     """What its manifest says builds it."""
+    isolation: Isolation = Isolation.AUTO
+    limits: Limits = field(default_factory=Limits)
 
 
 def choose_bot(words: Sequence[str], bots: Path) -> ChosenBot:
@@ -49,18 +49,17 @@ def choose_bot(words: Sequence[str], bots: Path) -> ChosenBot:
 
 def at_address(address: str) -> ChosenBot:
     """Return a bot that serves at an address; raise BadInput where that is none."""
-    from arena.settings import Entry
-
     if not _ADDRESS.fullmatch(address):
         raise BadInput(f"{address!r} is no address: write host:port or unix:/path/of/socket")
     return ChosenBot(Entry(address, address=address), TimeControl())
 
 
 def _command(words: Sequence[str]) -> ChosenBot:
-    from arena.settings import Entry
-
     name = next((Path(word).stem for word in reversed(words) if Path(word).is_file()), words[0])
-    return ChosenBot(Entry(name, command=tuple(words), directory=Path.cwd()), TimeControl())
+    folder = Path.cwd()
+    # Its folder is the bot's own, unless that would be all that a person has.
+    whole = not Path.home().is_relative_to(folder)
+    return ChosenBot(Entry(name, command=tuple(words), directory=folder, whole_directory=whole), TimeControl())
 
 
 def _folder(folder: Path) -> ChosenBot:
@@ -87,6 +86,7 @@ def _named(name: str, bots: Path) -> ChosenBot:
     config = load_config(bots, {})
     for entry in config.entries:
         if name_key(entry.name) == name_key(name):
-            return ChosenBot(entry, config.settings.time)
+            settings = config.settings
+            return ChosenBot(entry, settings.time, isolation=settings.isolation, limits=settings.limits)
     names = ", ".join(entry.name for entry in config.entries)
     raise BadInput(f"{name!r} is no folder, address or program, and no bot of {bots}, which has {names}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,10 +18,12 @@ from arena.errors import BadInput
 from arena.text import clean_line
 
 if TYPE_CHECKING:
+    from arena.cli.chosen_bot import ChosenBot
     from arena.clock import TimeControl
     from arena.faults import Evidence
+    from arena.players.base import Transport
     from arena.reasking import Comparison, PlayedTable
-    from arena.settings import Entry, Tournament
+    from arena.settings import Tournament
     from arena.store import Store
 
 DIFFERENT: Final = 1
@@ -72,13 +75,14 @@ def command(
     from arena.cli.chosen_bot import choose_bot
     from arena.store import Store
 
-    entry = choose_bot([name], path).entry
+    bot = choose_bot([name], path)
+    entry = bot.entry
     with Store.open(store, create=False) as opened:
         tournament = opened.tournament(tournament_id)
         played = _read(opened, tournament, *table)
     chosen = _seats(played, entry.name, seats)
     _refuse_other_deals(played, deals)
-    comparisons = asyncio.run(_ask(played, entry, tournament.settings.time, chosen, deals))
+    comparisons = asyncio.run(_ask(played, bot, tournament.settings.time, chosen, deals))
     differences = [comparison for comparison in comparisons if not comparison.same]
     if as_json:
         print_json(
@@ -143,29 +147,45 @@ def _refuse_other_deals(played: PlayedTable, deals: Sequence[int]) -> None:
 
 
 async def _ask(
-    played: PlayedTable, entry: Entry, time: TimeControl, seats: Sequence[int], deals: Collection[int]
+    played: PlayedTable, bot: ChosenBot, time: TimeControl, seats: Sequence[int], deals: Collection[int]
 ) -> list[Comparison]:
     """Ask seat after seat, each a fresh instance: none knows what another seat knew."""
-    from arena.players.base import Setup, find_transport
     from arena.reasking import ask_again
 
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    setup = Setup(time, folder, asyncio.Semaphore(1), lambda text: click.echo(f"note: {clean_line(text)}", err=True))
-    transport = find_transport(entry)(setup)
     comparisons: list[Comparison] = []
-    try:
+    async with _transport(bot, time) as transport:
         for seat in seats:
-            click.echo(f"asking {clean_line(entry.name)} at seat {seat}", err=True)
-            player = transport.player(entry, f"seat {seat}")
+            click.echo(f"asking {clean_line(bot.entry.name)} at seat {seat}", err=True)
+            player = transport.player(bot.entry, f"seat {seat}")
             try:
                 await player.start()
                 comparisons += await ask_again(played, {seat: player}, deals=deals)
             finally:
                 await player.close()
-    finally:
-        await transport.close()
-        shutil.rmtree(folder, ignore_errors=True)
     return comparisons
+
+
+@asynccontextmanager
+async def _transport(bot: ChosenBot, time: TimeControl) -> AsyncIterator[Transport]:
+    """Offer what makes players of a bot, in the sandbox if it works; at the end nothing of them is left."""
+    from arena.players.base import Setup, find_transport
+    from arena.players.isolation import enforce
+
+    folder = Path(tempfile.mkdtemp(prefix="arena-"))
+    try:
+        enforcement = await enforce(bot.isolation, bot.limits, folder) if bot.entry.launched else None
+        sandbox = enforcement.sandbox if enforcement else None
+        transport = find_transport(bot.entry)(Setup(time, folder, asyncio.Semaphore(1), _tell, sandbox))
+        try:
+            yield transport
+        finally:
+            await transport.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tell(text: str) -> None:
+    click.echo(f"note: {clean_line(text)}", err=True)
 
 
 def _print(where: str, name: str, asked: int, differences: Sequence[Comparison]) -> None:

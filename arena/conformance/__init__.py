@@ -19,7 +19,7 @@ from arena.conformance.questions import Questions
 from arena.conformance.subject import open_subject
 from arena.errors import BotUnusable
 from arena.faults import Failure
-from arena.settings import Entry
+from arena.settings import Entry, Isolation, Limits
 
 __all__ = ["QUICK", "STEPS", "Effort", "Finding", "Outcome", "Step", "Verdict", "check_bot"]
 
@@ -57,6 +57,14 @@ STEPS: tuple[Step, ...] = (
     Step("output", "writes little", running.keep_quiet, of_process=True),
     Step("memory", "needs no more memory deal after deal", running.bound_memory, ("batches", "legal"), of_process=True),
     Step("restart", "starts again, and plays on", running.start_again, of_process=True, starts=True),
+    Step(
+        "confined",
+        "runs without network, within the sandbox's limits",
+        running.stay_confined,
+        needs=(),
+        of_process=True,
+        starts=True,
+    ),
     Step("stop", "ends on SIGTERM, with all that it started", running.end_on_request, of_process=True),
 )
 """All steps, in the order in which they are made and numbered."""
@@ -68,18 +76,21 @@ async def check_bot(
     *,
     games: Sequence[str] = (),
     build: Sequence[str] = (),
+    isolation: Isolation = Isolation.AUTO,
+    limits: Limits | None = None,
     effort: Effort | None = None,
     begin: Callable[[int, Step], None] = lambda _number, _step: None,
 ) -> AsyncGenerator[Outcome, None]:
     """Make all steps with a bot and yield what each found; to be consumed under `contextlib.aclosing`.
 
     `games` are those that it is to play, all that it says it plays if left out; `build` is the command that builds it, if
-    any; `begin` is called as a step begins.
+    any; `begin` is called as a step begins. Raises BadInput where a sandbox is asked for that doesn't work.
     """
     loop = asyncio.get_running_loop()
     verdicts: dict[str, Verdict] = {}
-    async with open_subject(entry, time) as subject:
-        check = Check(subject, time, effort or Effort(), tuple(games), Questions(time), tuple(build))
+    limits = limits or Limits()
+    async with open_subject(entry, time, isolation, limits) as subject:
+        check = Check(subject, time, effort or Effort(), tuple(games), Questions(time), limits, tuple(build))
         for number, step in enumerate(STEPS, 1):
             begin(number, step)
             began = loop.time()

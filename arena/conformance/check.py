@@ -12,6 +12,7 @@ from arena.conformance.questions import Question, Questions
 from arena.conformance.subject import Reply, Subject
 from arena.faults import Failure
 from arena.game import Game
+from arena.settings import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Check:
     wanted: tuple[str, ...]
     """The games that whoever asked wants it to play; empty for all that it says it plays."""
     questions: Questions
+    limits: Limits
+    """What an instance may use in the sandbox."""
     build: tuple[str, ...] = ()
     """What builds the bot; empty where nothing is to be built."""
     games: tuple[tuple[Game, ...], ...] = ()

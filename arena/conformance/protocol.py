@@ -34,10 +34,10 @@ PATIENCE = (0.005, 0.001, 0.0002)
 async def ignore_the_unknown(check: Check) -> Finding:
     """Fields and enum values of later versions, at the level of bytes."""
     game = check.variants[0]
-    passing, playing = check.questions.passing(game), check.questions.playing(game, 2, 1)
-    for question in filter(None, (passing, playing)):
-        for what, spoil in _LATER_VERSIONS:
-            await _ask_spoiled(check, question, what, spoil)
+    for what, spoil in _LATER_VERSIONS:
+        for question in (check.questions.passing(game), check.questions.playing(game, 2, 1)):
+            if question is not None:
+                await _ask_spoiled(check, question, what, spoil)
     return passed("unknown fields in request, decision and game; an unknown phase, direction and placing")
 
 

@@ -18,7 +18,6 @@ from arena.players.base import Player
 from arena.players.connection import Connection
 from arena.players.lag import Lag
 from arena.players.launcher import STOP_GRACE
-from arena.settings import Limits
 
 TABLES = 32
 """How many tables are in play at once."""
@@ -51,11 +50,11 @@ async def bound_memory(check: Check) -> Finding:
     grown = max(0, after - before)
     detail = f"{after >> 20} MiB after {warm + deals:,} deals, {grown >> 20} MiB more than after {warm:,}"
     figures = {"bytes": after, "grown": grown, "deals": warm + deals}
-    left = (Limits().memory - after) * deals / grown if grown else float("inf")
+    left = (check.limits.memory - after) * deals / grown if grown else float("inf")
     cure = "forget tables that are over: `table_over` in FinishDeals says which"
     if left < FEW_DEALS:
         return failed(
-            f"{detail}: the limit of {Limits().memory / 1e9:g} GB is reached in {left:,.0f} more", cure, **figures
+            f"{detail}: the limit of {check.limits.memory / 1e9:g} GB is reached in {left:,.0f} more", cure, **figures
         )
     if grown > NOTABLE:
         return warned(detail, cure, **figures)
@@ -111,6 +110,21 @@ async def keep_quiet(check: Check) -> Finding:
         )
     lines = (await bot.output()).splitlines()
     return passed(f"{len(lines)} line{'s' * (len(lines) != 1)} of output" if lines else "no output")
+
+
+async def stay_confined(check: Check) -> Finding:
+    """What the sandbox, in which all steps were made, had to keep it from."""
+    enforcement = check.subject.enforcement
+    assert enforcement is not None
+    limits = f"{check.limits.memory / 1e6:,.0f} MB of memory and {check.limits.processes} processes"
+    if check.subject.excess:
+        cure = f"use less: an instance has {limits}, and little room for files"
+        return failed(f"the arena ended it because {check.subject.excess}", cure)
+    if enforcement.sandbox is None:
+        return skipped(f"there was no sandbox: {enforcement.obstacle or 'isolation is none'}")
+    if not check.games:
+        return skipped("it does not start in the sandbox; `--isolation none` shows whether it starts outside")
+    return passed(f"all steps were made in the sandbox: no network, no files but its own, {limits}")
 
 
 async def start_again(check: Check) -> Finding:

@@ -25,9 +25,10 @@ from arena.players.channel import CallFailed, Channel
 from arena.players.connection import COUNTED
 from arena.players.endpoint import Address
 from arena.players.instance import Instance
+from arena.players.isolation import Enforcement, enforce
 from arena.players.launcher import Launcher, make_command
 from arena.players.process import Exit
-from arena.settings import Entry
+from arena.settings import Entry, Isolation, Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,14 @@ class Reply:
 class Subject:
     """One instance of the bot, and what it takes to make others."""
 
-    def __init__(self, entry: Entry, setup: Setup, launcher: Launcher) -> None:
+    def __init__(self, entry: Entry, setup: Setup, launcher: Launcher, enforcement: Enforcement | None) -> None:
         self.entry = entry
         self.setup = setup
+        self.enforcement = enforcement
+        """What its processes are confined by; None where the arena doesn't start them."""
         self._launcher = launcher
-        self.launched = WatchedBot(entry, "check", launcher) if entry.launched else None
+        self._watched: list[WatchedBot] = []
+        self.launched = self.another() if entry.launched else None
         """Its process; None where the arena doesn't start it."""
         self._instance = Instance(self.launched or Address(entry), setup.time.startup)
         self._requests = 0
@@ -65,7 +69,13 @@ class Subject:
 
     def another(self) -> WatchedBot:
         """Return another instance of a launched bot, not started yet."""
-        return WatchedBot(self.entry, "other", self._launcher)
+        self._watched.append(WatchedBot(self.entry, f"{len(self._watched)}", self._launcher))
+        return self._watched[-1]
+
+    @property
+    def excess(self) -> str:
+        """What an instance used too much of in the sandbox; empty if none did."""
+        return next((bot.excess for bot in self._watched if bot.excess), "")
 
     async def start(self) -> None:
         """Start the bot, or reach it; raise BotUnusable with the reason if that fails."""
@@ -136,15 +146,18 @@ def time_limit(decisions: Sequence[Decision]) -> float:
 
 
 @asynccontextmanager
-async def open_subject(entry: Entry, time: TimeControl) -> AsyncIterator[Subject]:
-    """Offer the bot, not started yet; at the end nothing of it is left."""
+async def open_subject(entry: Entry, time: TimeControl, isolation: Isolation, limits: Limits) -> AsyncIterator[Subject]:
+    """Offer the bot, not started yet; at the end nothing of it is left. Raises BadInput as `enforce` does."""
     folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    setup = Setup(time, folder, asyncio.Semaphore(1))
-    launcher = Launcher(setup)
-    subject = Subject(entry, setup, launcher)
     try:
-        yield subject
+        enforcement = await enforce(isolation, limits, folder) if entry.launched else None
+        setup = Setup(time, folder, asyncio.Semaphore(1), sandbox=enforcement.sandbox if enforcement else None)
+        launcher = Launcher(setup)
+        subject = Subject(entry, setup, launcher, enforcement)
+        try:
+            yield subject
+        finally:
+            await subject.close()
+            await launcher.close()
     finally:
-        await subject.close()
-        await launcher.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -11,9 +11,8 @@ from pathlib import Path
 from arena.players.launcher import LaunchedBot
 from arena.players.process import Exit
 from arena.players.supervisor import descendants
+from arena.players.watchdog import resident
 from arena.text import clean_line
-
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +28,23 @@ class Ending:
 class WatchedBot(LaunchedBot):
     """One instance of a bot as a process."""
 
-    @property
-    def runs(self) -> bool:
-        """Whether there is a process."""
-        return self._process is not None and not self._process.ended.done()
+    excess = ""
+    """What it used too much of in the sandbox, so that the arena ended it; empty if it didn't."""
+
+    async def close(self, *, in_peace: bool) -> None:
+        """End the process, and remember why the arena had ended it, if it had."""
+        process = self._process
+        await super().close(in_peace=in_peace)
+        if process is not None and process.ended.done():
+            self.excess = self.excess or process.ended.result().reason
 
     def resident_bytes(self) -> int:
         """Return how much memory the bot and all that it started hold; 0 where the system doesn't tell."""
-        return sum(map(_resident_bytes, self._processes()))
+        return sum(map(resident, self._processes()))
 
     def strays(self) -> list[str]:
         """Return the command lines of processes that the bot started and that have left its session."""
-        session = self._process.pid if self._process else 0
+        session = _stat(self._process.pid, 3) if self._process else None
         return [_command(pid) for pid in self._processes() if _stat(pid, 3) not in (session, None)]
 
     async def ask_to_end(self, patience: float) -> Ending:
@@ -58,7 +62,7 @@ class WatchedBot(LaunchedBot):
         return self._address.startswith("unix:") and os.path.lexists(self._address.removeprefix("unix:"))
 
     def _processes(self) -> list[int]:
-        """Return the bot's process and all that it started: what is below the keeper, who adopts its orphans."""
+        """Return the bot's process and all that it started: what is below whoever adopts its orphans."""
         keeper = _stat(self._process.pid, 1) if self._process else None
         return descendants(keeper) if keeper else []
 
@@ -68,12 +72,6 @@ def _stat(pid: int, field: int) -> int | None:
     with suppress(OSError):
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[field])
     return None
-
-
-def _resident_bytes(pid: int) -> int:
-    with suppress(OSError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
-    return 0
 
 
 def _command(pid: int) -> str:
