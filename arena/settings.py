@@ -164,7 +164,7 @@ class Settings:
                 "schedule": None if schedule is None else ScheduleKind(schedule),
                 "time": TimeControl(**values["time"]),
                 "faults": FaultPolicy(**values["faults"]),
-                "isolation": Isolation(values.get("isolation", Isolation.NONE)),
+                "isolation": Isolation(values.get("isolation", Isolation.AUTO)),
                 "limits": Limits(**values.get("limits", {})),
                 **{name: part(**values[name]) for name, part in parts.items() if values.get(name)},
             }
@@ -188,3 +188,5 @@ class Tournament:
     """When the last match was done; None while there is something left to play."""
     versions: Mapping[str, str | None] = field(default_factory=dict)
     """The version of each bot: a hash of its files, None where the arena has none."""
+    enforced: tuple[str, ...] = ()
+    """What kept its bots apart from the machine, in sentences: one for each way in which it was played."""

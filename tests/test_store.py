@@ -602,10 +602,21 @@ def test_matches_of_the_first_schema_are_kept(path: Path) -> None:
         store.add_tournament(new_tournament(), new_matches(2))
     with contextlib.closing(sqlite3.connect(path)) as other, other:
         other.execute("ALTER TABLE matches DROP COLUMN exchanged")
+        other.execute("ALTER TABLE tournaments DROP COLUMN enforced")
         other.execute("UPDATE alembic_version SET version_num = '0001'")
 
     with Store.open(path) as store:
         assert store.matches("0123456789ab") == list(new_matches(2))
+
+
+def test_what_was_enforced_is_kept_once_for_each_way(path: Path) -> None:
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), new_matches(2))
+        for sentence in ("In a sandbox.", "In none.", "In a sandbox."):
+            store.note_enforced("0123456789ab", sentence)
+
+    with Store.open(path) as store:
+        assert store.tournament("0123456789ab").enforced == ("In a sandbox.", "In none.")
 
 
 def test_opening_again_changes_nothing(path: Path) -> None:

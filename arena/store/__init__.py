@@ -9,6 +9,7 @@ which are then played again, but damages nothing.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -109,6 +110,16 @@ class Store:
         with self._database.writing() as connection:
             connection.execute(sa.insert(MATCHES), [match_row(key, match) for match in matches])
 
+    def note_enforced(self, tournament_id: str, sentence: str) -> None:
+        """Note what keeps a tournament's bots apart from the machine; once is enough."""
+        noted = self.tournament(tournament_id).enforced
+        if sentence in noted:
+            return
+        key = self._key(tournament_id)
+        with self._database.writing() as connection:
+            changed = {"enforced": json.dumps([*noted, sentence])}
+            connection.execute(sa.update(TOURNAMENTS).where(TOURNAMENTS.c.key == key).values(changed))
+
     def save_match(self, tournament_id: str, result: MatchResult) -> None:
         """Turn a match to done, with its results, records and faults; raise BadStore where it is done already."""
         number = result.match.number
@@ -159,7 +170,7 @@ class Store:
             rows = connection.execute(query if id_or_prefix is not None else query.limit(1)).mappings().all()
         exact = [row for row in rows if row["id"] == id_or_prefix]
         if len(rows) == 1 or exact:
-            return read_tournament((exact or rows)[0])
+            return self._tournament((exact or rows)[0])
         if id_or_prefix is None:
             raise BadInput(f"{self.place} has no tournament yet: `arena tournament` plays one")
         if rows:
@@ -171,14 +182,14 @@ class Store:
         """Return all tournaments, oldest first."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(TOURNAMENTS).order_by(TOURNAMENTS.c.key)).mappings().all()
-        return [read_tournament(row) for row in rows]
+        return [self._tournament(row) for row in rows]
 
     def find(self, fingerprint: str) -> list[Tournament]:
         """Return the tournaments with this fingerprint, newest first."""
         query = sa.select(TOURNAMENTS).where(TOURNAMENTS.c.fingerprint == fingerprint)
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(TOURNAMENTS.c.key.desc())).mappings().all()
-        return [read_tournament(row) for row in rows]
+        return [self._tournament(row) for row in rows]
 
     def matches(self, tournament_id: str, *, done: bool | None = None) -> list[Match]:
         """Return a tournament's matches in order: all, or only those that are done, or not."""
@@ -252,6 +263,14 @@ class Store:
         return [read_fault(*row) for row in rows]
 
     # --- Inside ---
+
+    def _tournament(self, row: Mapping[Any, Any]) -> Tournament:
+        try:
+            return read_tournament(row)
+        except (ValueError, TypeError, KeyError) as error:
+            raise BadStore(
+                f"{self.place}: what is kept of tournament {row['id']} is damaged ({error}); {CURE}"
+            ) from error
 
     def _key(self, tournament_id: str) -> int:
         """Return the number that stands for a tournament in the other tables."""

@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from arena.errors import BadStore
 from arena.store.lock import hold_lock
 
-SCHEMA: Final = "0002"
+SCHEMA: Final = "0003"
 """The newest migration in `arena.migrations`; later ones have larger numbers."""
 
 CURE: Final = "restore a backup, or save what can be read with: sqlite3 arena.db .recover"

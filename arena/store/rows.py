@@ -46,6 +46,7 @@ def tournament_row(tournament: Tournament) -> Row:
         "seed_text": tournament.seed.text,
         "created": tournament.created.isoformat(),
         "finished": tournament.finished and tournament.finished.isoformat(),
+        "enforced": _json(tournament.enforced),
     }
 
 
@@ -60,6 +61,7 @@ def read_tournament(row: Mapping[Any, Any]) -> Tournament:
         created=datetime.fromisoformat(row["created"]),
         finished=None if row["finished"] is None else datetime.fromisoformat(row["finished"]),
         versions=json.loads(row["versions"]),
+        enforced=tuple(json.loads(row["enforced"])),
     )
 
 

@@ -24,6 +24,7 @@ TOURNAMENTS = _table(
     seed_text=sa.Text,
     created=sa.Text,
     finished=sa.Text,
+    enforced=sa.Text,
 )
 MATCHES = _table(
     "matches",
