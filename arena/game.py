@@ -73,9 +73,13 @@ class PassDirection(IntEnum):
     ACROSS = 3
     NONE = 4
 
+    def step(self, players: int) -> int:
+        """Return how many seats on, clockwise, passed cards go."""
+        return (0, 1, -1, players // 2, 0)[self]
+
     def receiver(self, seat: int, players: int) -> int:
         """Return the seat that gets what `seat` passes: itself where nothing is passed."""
-        return (seat + (0, 1, -1, players // 2, 0)[self]) % players
+        return (seat + self.step(players)) % players
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +396,7 @@ class Deal:
     def legal(self, seat: int) -> tuple[Card, ...]:
         """Return the cards that this seat may choose now, by number: none if it owes nothing."""
         if seat == self.turn:
-            return LANES.get(self._legal) or spread_to_cards(self._legal)
+            return _lane_cards(self._legal) or spread_to_cards(self._legal)
         return set_to_cards(self._held[seat]) if self._owes_pass(seat) else ()
 
     def choose(self, seat: int, cards: Sequence[Card]) -> None:
@@ -427,7 +431,8 @@ class Deal:
         self.turn = seat
         hand = self._held[seat] & left
         if own := hand & self._following:
-            self._legal = own | hand & game.always_legal
+            always = game.always_legal
+            self._legal = own | hand & always if always else own
         elif hand:
             broken = (self._dealt ^ left) & game.breaking != 0
             self._legal = game.free_set(hand, following, not self.trick_leaders, broken)
@@ -476,8 +481,8 @@ class Deal:
     def _choose_pass(self, seat: int, cards: Sequence[Card]) -> None:
         if not self._owes_pass(seat):
             raise IllegalChoice(self._why_not_now(seat))
-        chosen = cards_to_set(cards)
         count = self.game.cards_passed
+        chosen = cards_to_set(cards)
         if len(cards) != count or chosen.bit_count() != count:
             raise IllegalChoice(f"{count} different cards are to be passed, not {format_cards(cards) or 'none'}")
         if strange := chosen & ~self._held[seat]:
@@ -500,12 +505,10 @@ class Deal:
 
     def _exchange(self) -> None:
         game, chosen = self.game, self._chosen
-        direction = game.pass_direction(self.number)
-        received = [0] * game.players
-        for seat, mask in enumerate(chosen):
-            received[direction.receiver(seat, game.players)] = mask
+        step = game.pass_direction(self.number).step(game.players)
+        received = chosen[-step:] + chosen[:-step]
         self._held = tuple([held ^ out | got for held, out, got in zip(self._held, chosen, received, strict=True)])
-        self._passed, self._received = chosen, tuple(received)
+        self._passed, self._received = chosen, received
         self._begin_play()
 
     def _begin_play(self) -> None:
@@ -529,6 +532,7 @@ class Deal:
 
 
 _new = object.__new__
+_lane_cards = LANES.get
 _PASSING, _PLAYING, _OVER = Phase
 _NO_PASS = PassDirection.NONE
 _SEATS = tuple((seat,) for seat in range(6))
