@@ -139,7 +139,7 @@ async def _open_roster(
     try:
         launched = any(entry.launched for entry in entries)
         enforcement = await enforce(settings.isolation, settings.limits, folder) if launched else None
-        sandbox = enforcement and enforcement.sandbox
+        sandbox = enforcement.sandbox if enforcement else None
         setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append, sandbox)
         roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
         try:

@@ -32,17 +32,17 @@ SETTINGS = Settings(
     players=3,
     boards=4,
     seed="rogues",
-    time=TimeControl(decision=3.0, bank=2.0, startup=20.0),
+    time=TimeControl(decision=3.0, bank=2.0, startup=60.0),
     faults=FaultPolicy(max_faults=3),
 )
-HURRIED = replace(SETTINGS, time=TimeControl(decision=0.3, bank=0.2, startup=20.0))
+HURRIED = replace(SETTINGS, time=TimeControl(decision=0.3, bank=0.2, startup=60.0))
 
 Way = Sequence[str]
 
 
 def rogue(way: Way, number: int = 0) -> Entry:
     script = "rogue.py" if way[0] in ROGUE_WAYS else "misbehaving.py"
-    return Entry(f"rogue {number}", command=("python", script, *way), directory=BOTS)
+    return Entry(f"rogue {number}", command=("python", script, *way), directory=BOTS, whole_directory=True)
 
 
 def local(name: str, kind: str) -> Entry:

@@ -49,6 +49,9 @@ play_options = in_order(
     click.option(
         "--trust-bots", is_flag=True, default=None, help="One process a bot: saves memory, trusts it to forget."
     ),
+    click.option(
+        "--isolation", metavar="auto|bubblewrap|none", help="Whether bots run in a sandbox [default: where it works]."
+    ),
 )
 
 pace_options = in_order(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from arena.errors import BadInput, BotUnusable
-from arena.players.launcher import find_socket, make_command
 from arena.players.process import PATIENCE, Supervisor
 from arena.players.sandbox import SOCKET, Sandbox, find_bubblewrap
 from arena.settings import Entry, Isolation, Limits
@@ -70,6 +69,8 @@ def _missing() -> str:
 
 async def _try(sandbox: Sandbox, folder: Path) -> str:
     """Have a trivial program in the sandbox open its socket; return what went wrong, nothing if all went well."""
+    from arena.players.launcher import find_socket, make_command  # and with them gRPC, which seldom is needed
+
     supervisor = Supervisor(folder)
     staging = folder / "probe"
     staging.mkdir()

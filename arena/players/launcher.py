@@ -31,6 +31,7 @@ STOP_GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL where an instance ends in peace."""
 
 _LOOK_AGAIN = 0.005
+_SEEN = "; in the sandbox it sees only the files that its command names, unless its entry names their `directory`"
 _LONGEST_SOCKET_PATH = 103
 _LONGEST_OUTPUT_SHOWN = 10
 
@@ -163,6 +164,7 @@ class LaunchedBot(Endpoint):
         return (
             f"bot {self._entry.name}: `{shlex.join(self._entry.command)}` {reason};"
             f" it was to serve arena.v1.BotService at {ADDRESS_VARIABLE}={self._address}"
+            + (_SEEN if self._launcher.sandbox and not self._entry.whole_directory else "")
             + (f"; the last that it wrote:\n{shown}" if shown else "; it wrote nothing")
         )
 
