@@ -55,7 +55,13 @@ STEPS: tuple[Step, ...] = (
     Step("finish-deals", "takes FinishDeals, or leaves it out", protocol.finish_deals),
     Step("same-answers", "gives the same answer twice", protocol.repeat_choices, needs=("legal",)),
     Step("output", "writes little", running.keep_quiet, of_process=True),
-    Step("memory", "needs no more memory deal after deal", running.bound_memory, ("batches", "legal"), of_process=True),
+    Step(
+        "memory",
+        "needs no more memory deal after deal",
+        running.bound_memory,
+        ("batches", "two-tables"),
+        of_process=True,
+    ),
     Step("restart", "starts again, and plays on", running.start_again, of_process=True, starts=True),
     Step(
         "confined",

@@ -101,7 +101,7 @@ async def answer_in_time(check: Check) -> Finding:
         f"median {_shown(middle)}, 99th percentile {_shown(high)}, worst {_shown(worst)}; the limit is {_shown(limit)}"
     )
     figures = {"median": middle, "percentile_99": high, "worst": worst, "limit": limit, "over_limit": late}
-    if high > limit:
+    if middle > limit:
         return failed(detail, "answer faster: the bank pays for a few late answers only", **figures)
     if late:
         times = f"{late} answer{'s' * (late > 1)}"

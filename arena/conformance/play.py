@@ -89,15 +89,20 @@ def _default(game: Game, name: str) -> OptionValue:
     return next(option.default for option in game.known_options if option.name == name)
 
 
+def seat_of(game: Game, number: int) -> int:
+    """Return where the bot sits at a table: at every seat in turn."""
+    return number % game.players
+
+
 async def play_table(player: Player, game: Game, number: int, time: TimeControl) -> TableResult:
-    """Play a table with the player at seat number % players; its first fault retires it.
+    """Play a table with the player at one seat; its first fault retires it.
 
     At every other table the game is placed as a whole, so that totals are not 0.
     """
     placed_by_game = number % 2 == 1
     played = as_game(game) if placed_by_game else game
     players: list[Player] = [Anybody() for _ in range(game.players)]
-    players[number % game.players] = player
+    players[seat_of(game, number)] = player
     table = Table(
         TableRules(played, placed_by_game, time, FIRST_FAULT_RETIRES),
         players,

@@ -10,7 +10,7 @@ from arena.conformance.answering import CLOSE
 from arena.conformance.check import Check, Objection, ask
 from arena.conformance.cures import cure_of, tell
 from arena.conformance.finding import Finding, failed, passed, skipped, warned
-from arena.conformance.play import DEALS, faults_of, play_table
+from arena.conformance.play import DEALS, faults_of, play_table, seat_of
 from arena.conformance.watched import WatchedBot
 from arena.errors import BotUnusable
 from arena.faults import Failure
@@ -52,7 +52,7 @@ async def bound_memory(check: Check) -> Finding:
     figures = {"bytes": after, "grown": grown, "deals": warm + deals}
     left = (check.limits.memory - after) * deals / grown if grown else float("inf")
     cure = "forget tables that are over: `table_over` in FinishDeals says which"
-    if left < FEW_DEALS:
+    if grown > NOTABLE and left < FEW_DEALS:
         return failed(
             f"{detail}: the limit of {check.limits.memory / 1e9:g} GB is reached in {left:,.0f} more", cure, **figures
         )
@@ -89,7 +89,9 @@ async def _play(check: Check, player: Player, deals: int) -> int:
             if loop.time() > end:
                 return
             game = check.variants[number % len(check.variants)]
-            result = await play_table(player, game, check.questions.next_table(), check.time)
+            table = check.questions.next_table()
+            result = await play_table(player, game, table, check.time)
+            await player.finish_deals(result.deal_results[seat_of(game, table)])
             for where, fault in faults_of(result):
                 detail = f"with {TABLES} tables at once, in {where}: {tell(fault.evidence)}"
                 raise Objection(failed(detail, cure_of(fault.evidence)))
