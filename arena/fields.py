@@ -64,8 +64,10 @@ class Fields:
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """Say which known word was probably meant, or else which there are."""
-    nearest = get_close_matches(word, list(known), 1, 0.6)
-    return f"did you mean `{nearest[0]}`?" if nearest else f"choose one of {', '.join(known)}"
+    words = list(known)
+    longer = [each for each in words if word and each.startswith(word)]
+    nearest = longer or get_close_matches(word, words, 1, 0.6)
+    return f"did you mean `{nearest[0]}`?" if len(nearest) == 1 else f"choose one of {', '.join(longer or words)}"
 
 
 def describe(node: Node) -> str:

@@ -18,8 +18,8 @@ def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
     settings = tournament.settings
     notes = []
     if tournament.finished is None:
-        done = len(store.matches(tournament.id, done=True))
-        notes.append(f"Not finished: {done} of {len(store.matches(tournament.id))} matches are played.")
+        progress = store.progress(tournament.id)
+        notes.append(f"Not finished: {progress.done} of {progress.matches} matches are played.")
     if not tournament.seed.secret:
         notes.append("The seed was chosen by hand, so it is not secret: whoever knows it knows all deals.")
     remembering = [entry.name for entry in tournament.entries if not entry.launched]
@@ -45,6 +45,7 @@ def stored_document(store: Store, tournament: Tournament, *, anchor: str | None 
         game=settings.game,
         players=settings.players,
         sides="partners" if settings.partners else "single",
+        options=settings.options,
         format=settings.format.value,
         seed_commitment=tournament.seed.commitment,
         seed=tournament.seed.key.hex() if tournament.finished else None,

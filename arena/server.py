@@ -223,7 +223,7 @@ def _check_local(address: str) -> None:
     if address.startswith("unix:"):
         return
     host, _, port = address.rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
+    if not host or not port.isdigit() or int(port) > 65535:
         raise BadInput(f"{address} is no address: write host:port, as in 127.0.0.1:50050, or unix:/path")
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(host.strip("[]")).is_loopback:

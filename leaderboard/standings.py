@@ -106,6 +106,7 @@ def document(
     game: str,
     players: int,
     sides: str,
+    options: Mapping[str, bool | int | str | None],
     format: str,  # noqa: A002  the word of the settings and of the JSON
     seed_commitment: str,
     seed: str | None,
@@ -120,6 +121,7 @@ def document(
         "game": game,
         "players": players,
         "sides": sides,
+        "options": dict(sorted(options.items())),
         "format": format,
         "seed_commitment": seed_commitment,
         "seed": seed,

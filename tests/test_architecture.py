@@ -18,7 +18,7 @@ import pytest
 import arena
 from arena import errors
 
-ROOT = Path(arena.__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 
 LEVELS = (
     *("errors", "difference", "text", "document", "fields"),

@@ -189,7 +189,7 @@ async def test_addresses_that_others_reach_are_refused(listen: str, tmp_path: Pa
         await create_server(ArenaServicer(str(tmp_path / "s.db"), Pace()), listen)
 
 
-@pytest.mark.parametrize("listen", ["nonsense", "127.0.0.1:", "127.0.0.1:99999"])
+@pytest.mark.parametrize("listen", ["nonsense", "127.0.0.1:", "127.0.0.1:99999", "50079", ":50079"])
 async def test_what_is_no_address_is_refused(listen: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="write host:port"):
         await create_server(ArenaServicer(str(tmp_path / "s.db"), Pace()), listen)

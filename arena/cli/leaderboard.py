@@ -32,22 +32,61 @@ Examples:
 @click.option("--anchor", metavar="BOT", help="Rate this bot 1500, instead of the pool's mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
-@click.option("--server", metavar="ADDRESS", help="Ask the arena at this address.")
+@click.option("--list", "as_list", is_flag=True, help="List all tournaments of the database, the latest last.")
+@click.option("--server", metavar="ADDRESS", help="Ask the arena at this address; not with --anchor, --csv or --list.")
 def command(
-    tournament: str | None, store: str, anchor: str | None, as_json: bool, as_csv: bool, server: str | None
+    tournament: str | None,
+    store: str,
+    anchor: str | None,
+    as_json: bool,
+    as_csv: bool,
+    as_list: bool,
+    server: str | None,
 ) -> None:
     """Show the leaderboard of a tournament: TOURNAMENT is an id or its beginning, the latest if left out."""
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other: leave one of them out.")
     if server is not None:
-        if anchor is not None or as_csv:
-            raise click.UsageError("--server gives the leaderboard as it is: leave --anchor and --csv out.")
+        if anchor is not None or as_csv or as_list:
+            raise click.UsageError("--server gives the leaderboard as it is: leave --anchor, --csv and --list out.")
         print_server_leaderboard(server, tournament, as_json=as_json)
         return
     from arena.store import Store
 
     with Store.open(store, create=False) as opened:
+        if as_list:
+            _print_list(opened, as_json=as_json)
+            return
         print_leaderboard(opened, tournament, anchor=anchor, as_json=as_json, as_csv=as_csv)
+
+
+def _print_list(store: Store, *, as_json: bool) -> None:
+    from rich.table import Table
+
+    rows = [(each, store.progress(each.id)) for each in store.tournaments()]
+    if as_json:
+        print_json(
+            [
+                {
+                    "tournament": each.id,
+                    "game": each.settings.game,
+                    "players": each.settings.players,
+                    "created": each.created.isoformat(timespec="seconds"),
+                    "finished": each.finished is not None,
+                    "matches": progress.matches,
+                    "played": progress.done,
+                    "bots": [entry.name for entry in each.entries],
+                }
+                for each, progress in rows
+            ]
+        )
+        return
+    table = Table("tournament", "game", "players", "created (UTC)", "matches", box=None, pad_edge=False)
+    for each, progress in rows:
+        played = f"{progress.matches}" if each.finished else f"{progress.done} of {progress.matches}"
+        created = f"{each.created:%Y-%m-%d %H:%M}"
+        table.add_row(each.id, each.settings.game, str(each.settings.players), created, played)
+    make_console().print(table)
 
 
 def print_leaderboard(
@@ -73,11 +112,15 @@ def print_leaderboard(
 
 def make_leaderboard(values: Mapping[str, Any]) -> Leaderboard:
     """Return the leaderboard of a document as rich can print it."""
+    from arena.games.options import format_option
     from leaderboard.standings import read_document
     from leaderboard.terminal import Leaderboard
 
-    partners = ", partners" if values["sides"] == "partners" else ""
-    title = f"{values['game']} · {values['players']} players{partners} · tournament {values['tournament']}"
+    given = ", ".join(f"{name} {format_option(value)}" for name, value in values["options"].items())
+    game = f"{values['game']} ({given})" if given else values["game"]
+    sides = ", partners" if values["sides"] == "partners" else ""
+    games = ", whole games" if values["format"] == "game" else ""
+    title = f"{game} · {values['players']} players{sides}{games} · tournament {values['tournament']}"
     return Leaderboard(read_document(values), title, tuple(values["notes"]))
 
 

@@ -63,7 +63,7 @@ def started_lines(event: Started) -> list[str]:
     if event.already_played == event.matches:
         lines.append("it is finished already; play it again on new deals with --fresh")
     elif event.already_played:
-        lines.append(f"goes on after {event.already_played} matches")
+        lines.append(f"goes on after {event.already_played} of them")
     lines.append(f"seed commitment {event.seed_commitment}")
     return lines
 
@@ -155,7 +155,7 @@ class LiveDisplay:
 
     def _print(self, lines: list[str], style: str) -> None:
         for line in lines:
-            self._console.print(escape(line), style=style, highlight=False, soft_wrap=True)
+            self._console.print(escape(line), style=style, highlight=False)
 
     def _render(self) -> RenderableType:
         return self._progress if self._table is None else Group(self._progress, self._table)

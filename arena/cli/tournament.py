@@ -40,8 +40,12 @@ Examples:
 
 
 schedule_options = in_order(
-    click.option("--schedule", metavar="round-robin|balanced", help="How line-ups are made."),
+    click.option("--schedule", metavar="round-robin|balanced|gauntlet|adaptive", help="How line-ups are made."),
     click.option("--boards", type=int, metavar="N", help="How many boards each bot plays at least."),
+    click.option("--gauntlet", metavar="BOT", help="Every line-up contains this bot; the others meet evenly."),
+    click.option("--until-settled", type=int, metavar="N", help="Play until the order of the best N is known."),
+    click.option("--tie-margin", type=float, metavar="POINTS", help="So close a deal counts as a tie [default: 0.15]."),
+    click.option("--budget", type=int, metavar="N", help="Boards at most with --until-settled [default: 20000]."),
     click.option("--fill", is_flag=True, default=None, help="Fill empty seats with copies of bots."),
 )
 
@@ -107,7 +111,8 @@ def _current_leaderboard(store: Store, tournament: str) -> RenderableType:
     from arena.cli.leaderboard import make_leaderboard
     from arena.report import stored_document
 
-    return make_leaderboard(stored_document(store, store.tournament(tournament)))
+    values = stored_document(store, store.tournament(tournament))
+    return make_leaderboard({**values, "notes": []})  # the bar above it says how far it is
 
 
 def _play_on_server(server: str, path: Path, overrides: Mapping[str, Any], *, as_json: bool) -> None:

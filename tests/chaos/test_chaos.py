@@ -20,7 +20,7 @@ ROGUE = MISBEHAVING.with_name("rogue.py")
 
 BOTS = f"""
 seed: chaos
-time: {{decision: 20s, bank: 60s}}
+time: {{decision: 20s, bank: 60s, startup: 300s}}
 bots:
   - {{name: random, command: [python, {SAMPLES}/random_bot.py]}}
   - {{name: careful, command: [python, {SAMPLES}/careful.py]}}

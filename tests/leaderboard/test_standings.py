@@ -21,6 +21,7 @@ def as_json(standings: Standings) -> str:
             game="hearts-classic",
             players=4,
             sides="single",
+            options={"moon": 26},
             format="duplicate",
             seed_commitment="c0ffee",
             seed=None,
