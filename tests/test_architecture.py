@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-import arena
 from arena import errors
 
 ROOT = Path(__file__).parents[1]

@@ -114,12 +114,6 @@ class UnknownCard(Bot):
         choice.cards[0] = 16  # type: ignore[call-overload]
 
 
-class NotHeld(Bot):
-    def misbehave(self, response: bot_pb2.DecideResponse, choice: bot_pb2.Choice, context: Context) -> None:
-        """Answer with a card that was played already: the first one of the deal."""
-        choice.cards[0] = self.played
-
-
 class TooManyCards(Bot):
     def misbehave(self, response: bot_pb2.DecideResponse, choice: bot_pb2.Choice, context: Context) -> None:
         choice.cards.append(choice.cards[0])
