@@ -48,7 +48,7 @@ GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much is done at once. None of it changes a result."""
+    """How much is done at once, and what is kept besides the results. None of it changes a result."""
 
     tables: int = 64
     """Tables in play at once."""
@@ -56,6 +56,8 @@ class Pace:
     """Requests to launched bots in flight at once."""
     processes: int | None = None
     """Bot processes at once; None for what fits in half the memory."""
+    bot_logs: Path | None = None
+    """The folder where what bots write is kept; None to keep the last lines only."""
 
 
 def fixed_plan(tournament: Tournament) -> Plan:
@@ -140,7 +142,7 @@ async def _open_roster(
         launched = any(entry.launched for entry in entries)
         enforcement = await enforce(settings.isolation, settings.limits, folder) if launched else None
         sandbox = enforcement.sandbox if enforcement else None
-        setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append, sandbox)
+        setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append, sandbox, pace.bot_logs)
         roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
         try:
             yield roster, enforcement

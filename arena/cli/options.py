@@ -12,7 +12,7 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
-PACE: Final = ("tables", "parallel", "processes")
+PACE: Final = ("tables", "parallel", "processes", "bot_logs")
 """The parameters of `pace_options`."""
 
 
@@ -63,6 +63,11 @@ pace_options = in_order(
     ),
     click.option(
         "--processes", type=click.IntRange(1, 65536), help="Bot processes at once [default: half the memory]."
+    ),
+    click.option(
+        "--bot-logs",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Keep what bots write in this folder, a file an instance, at most 16 MiB each.",
     ),
 )
 

@@ -51,6 +51,8 @@ class Setup:
     """Takes notices for the organiser."""
     sandbox: Sandbox | None = None
     """What launched bots are confined in; None if they aren't."""
+    logs: Path | None = None
+    """The folder where what launched bots write is kept, a file an instance; None if only the last lines are."""
 
 
 class Player(ABC):

@@ -14,6 +14,7 @@ import socket
 import stat
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from arena.errors import BotUnusable
@@ -148,8 +149,9 @@ class LaunchedBot(Endpoint):
         return f"unix:/proc/self/fd/{self._socket}"
 
     async def _launch(self, command: Command) -> Process:
+        log = self._launcher.log_file(self._entry, self._instance)
         try:
-            self._process = await self._launcher.supervisor.launch(command)
+            self._process = await self._launcher.supervisor.launch(replace(command, log=log))
         except BotUnusable as refusal:
             raise BotUnusable(f"bot {self._entry.name}: {command.argv[0]} cannot be run: {refusal}") from refusal
         return self._process
@@ -201,6 +203,23 @@ class Launcher(Transport):
     async def close(self) -> None:
         """End the supervisor."""
         await self.supervisor.close()
+
+    def log_file(self, entry: Entry, instance: str) -> Path | None:
+        """Return where the output of an instance is kept, in a folder that is there; None if it isn't kept.
+
+        Raises BotUnusable where the folder can't be made.
+        """
+        logs = self._setup.logs
+        if logs is None:
+            return None
+        try:
+            logs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BotUnusable(
+                f"no logs of bots can be kept in {logs}: {error.strerror}; name another folder"
+            ) from error
+        readable = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in entry.name)
+        return logs / f"{readable}-{instance}.log"
 
     def make_folder(self) -> Path:
         """Make a new private folder for one socket; raise BotUnusable if its path is too long for a socket's."""

@@ -32,6 +32,8 @@ class Command:
     directory: Path
     sandbox: Mapping[str, Any] | None = None
     """How it is to be confined, as `arena.players.confinement` takes it; None if it isn't."""
+    log: Path | None = None
+    """The file that its output is added to, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Process:
                 "env": dict(command.environment),
                 "directory": str(command.directory),
                 "sandbox": command.sandbox,
+                "log": command.log and str(command.log),
             }
         )
         await asyncio.wait({self._started}, timeout=PATIENCE)

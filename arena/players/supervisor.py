@@ -11,11 +11,11 @@ removed too.
 Nothing but the standard library is imported, for a start within milliseconds. On Linux processes are found in /proc; on
 other systems only a bot's own process group can be killed.
 
-From the arena: one `{"argv", "env", "directory", "sandbox"}`, then `{"stop": SECONDS}` (SIGTERM, then SIGKILL after so long)
-and `{"tail": true}`. To the arena: `{"started": {"pid", "folder"}}` or `{"failed": TEXT}`, then `{"tail": TEXT}`,
+From the arena: one `{"argv", "env", "directory", "sandbox", "log"}`, then `{"stop": SECONDS}` (SIGTERM, then SIGKILL after
+so long) and `{"tail": true}`. To the arena: `{"started": {"pid", "folder"}}` or `{"failed": TEXT}`, then `{"tail": TEXT}`,
 `{"dropping": BOOL}`, and `{"ended": {"exit_code", "signal", "tail", "reason"}}`; the closing of the socket says that nothing
 is left. `sandbox` is null, or what `arena.players.confinement` takes; then `pid` is that of the first process inside, and
-`folder` leads to the socket's folder in there.
+`folder` leads to the socket's folder in there. `log` is null, or the file that the output is added to.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -52,7 +53,11 @@ TAIL_BYTES: Final = 16 * 1024
 DROPPING_RATE: Final = 1 << 20
 """Bytes a second of output above which the arena is told that output is being dropped."""
 
+LOG_BYTES: Final = 16 << 20
+"""Bytes beyond which nothing more is added to a log."""
+
 _CHUNK: Final = 1 << 16
+_CODES: Final = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")  # what a terminal might obey
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _POLL: Final = 0.02
@@ -136,11 +141,12 @@ def kill_group(leader: int, number: int) -> None:
 
 
 class Output:
-    """What a bot writes: the last of it is kept, the rest only counted."""
+    """What a bot writes: the last of it is kept, the rest only counted, and added to a log where one is wanted."""
 
-    def __init__(self, pipe: int) -> None:
+    def __init__(self, pipe: int, log: str | None = None) -> None:
         os.set_blocking(pipe, False)
         self.pipe = pipe
+        self._log = None if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._tail = b""
         self._second = time.monotonic()
         self._bytes = 0
@@ -157,9 +163,18 @@ class Output:
             data = os.read(self.pipe, _CHUNK)
         except BlockingIOError:
             return True
+        if self._log is not None and data:
+            self._add_to_log(self._log, data)
         self._tail = (self._tail + data)[-TAIL_BYTES:]
         self._bytes += len(data)
         return bool(data)
+
+    def _add_to_log(self, log: int, data: bytes) -> None:
+        try:
+            if os.fstat(log).st_size < LOG_BYTES:
+                os.write(log, _CODES.sub(b"", data))
+        except OSError:  # such as a full disk: a log is not worth a match
+            self._log = None
 
     def read_rest(self) -> None:
         """Read what a pipe may still hold, and no more: somebody may go on writing."""
@@ -243,7 +258,7 @@ class Keeper:
                 self._look_at = time.monotonic() + self._watchdog.pause
         os.close(writing)
         self._bot = self._process.pid
-        self._output = Output(reading)
+        self._output = Output(reading, request["log"])
 
     def _started(self) -> dict[str, Any]:
         if self._confined is None:

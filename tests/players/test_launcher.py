@@ -10,14 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from player_fixtures import BOT
 
 from arena.clock import TimeControl
 from arena.decision import Decision
 from arena.errors import BotUnusable
 from arena.faults import Failure
+from arena.players import supervisor
 from arena.players.base import Player, Setup
 from arena.players.launcher import Launcher, make_command, make_environment
-from arena.players.supervisor import descendants
+from arena.players.supervisor import Output, descendants
 from arena.settings import Entry
 
 Launch = Callable[..., Player]
@@ -215,3 +217,35 @@ def _command(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+async def test_what_a_bot_writes_can_be_kept_without_control_codes(setup: Setup, tmp_path: Path) -> None:
+    launcher = Launcher(replace(setup, logs=tmp_path / "logs"))
+    entry = Entry("my/bot", command=("python", str(BOT), "sleep"), directory=BOT.parent)
+    player = launcher.player(entry, "1b")
+    crashing = launcher.player(replace(entry, command=("python", "-c", r"print('\x1b[31mred\x07\x9b2J')")), "0")
+
+    for each in (player, crashing):
+        with pytest.raises(BotUnusable):
+            await asyncio.wait_for(each.start(), 30)
+        await each.close()
+    await launcher.close()
+
+    assert (tmp_path / "logs" / "my_bot-1b.log").read_text() == "waiting for Godot\n"
+    assert (tmp_path / "logs" / "my_bot-0.log").read_text() == "[31mred2J\n"
+
+
+async def test_a_log_does_not_grow_without_end(setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "flood.log"
+    reading, writing = os.pipe()
+    output = Output(reading, str(log))
+    monkeypatch.setattr(supervisor, "LOG_BYTES", 1000)
+
+    for _ in range(100):
+        os.write(writing, b"x" * 100)
+        output.read()
+    os.close(writing)
+    os.close(reading)
+
+    assert log.stat().st_size == 1000
+    assert len(output.text) == 10_000
