@@ -424,10 +424,17 @@ class Deal:
         seat += 1
         if seat == game.players:
             seat = 0
-        following = True
-        if seat == self.leader:
-            seat = self._take_trick(seat)
-            following = False
+        following = seat != self.leader
+        if not following:
+            trick_set = self._left_before ^ left
+            if suited := trick_set & self._following:
+                place = self.plays.index(suited.bit_length() - 1, -game.players)  # type: ignore[arg-type]
+                seat = (seat + place) % game.players
+            self.piles[seat] |= trick_set
+            self.trick_leaders += _SEAT_BYTES[self.leader]
+            self._left_before = left
+            self._following = 0
+            self.leader = seat
         self.turn = seat
         hand = self._held[seat] & left
         if own := hand & self._following:
@@ -515,20 +522,6 @@ class Deal:
         self.phase = _PLAYING
         self.leader = self.turn = seat = self.game.first_leader(self._held, self.number)
         self._legal = self.game.free_set(self._held[seat], False, True, False)
-
-    def _take_trick(self, leader: int) -> int:
-        trick_set = self._left_before ^ self._left
-        winner = leader
-        if following := trick_set & self._following:
-            players = self.game.players
-            place = self.plays.index(following.bit_length() - 1, -players)  # type: ignore[arg-type]
-            winner = (leader + place) % players
-        self.piles[winner] |= trick_set
-        self.trick_leaders += _SEAT_BYTES[leader]
-        self._left_before = self._left
-        self._following = 0
-        self.leader = winner
-        return winner
 
 
 _new = object.__new__

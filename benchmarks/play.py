@@ -7,6 +7,8 @@ contestants take turns, so that a busy machine is equally busy for all of them. 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
+from operator import itemgetter
 from random import Random
 from statistics import median
 from time import process_time
@@ -22,14 +24,18 @@ COPIES = 50_000
 Number = Callable[[], float]
 
 
+PASSES = {size: [itemgetter(*places) for places in combinations(range(size), 3)] for size in (10, 12, 13, 15, 20)}
+"""All ways to choose three cards to pass from a hand, by its size: one draw chooses among them."""
+
+
 def play_hand(game: Game, rng: Random, number: int) -> Deal:
     """Deal, pass and play a hand at random."""
     cards = sorted(game.deck, key=lambda card: rng.random())
     size = game.hand_size
     deal = game.start([cards[i : i + size] for i in range(0, len(cards), size)], number)
-    for seat in deal.to_act if deal.turn == NOBODY else ():
-        deal.choose(seat, rng.sample(deal.legal(seat), game.cards_passed))
     legal, choose, pick = deal.legal, deal.choose, rng.choice
+    for seat in deal.to_act if deal.turn == NOBODY else ():
+        choose(seat, pick(PASSES[size])(legal(seat)))
     while (seat := deal.turn) != NOBODY:
         choose(seat, (pick(legal(seat)),))
     deal.scores()
