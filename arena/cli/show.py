@@ -86,7 +86,7 @@ def _print_match(tournament: Tournament, match: int, played: Played) -> None:
         console.print(Text(f" {line}", "red"))
     console.print()
     table, record = played[0]
-    console.print(f" arena show {match} --table {table} --deal {record.number} shows a deal trick by trick")
+    console.print(f"With --table {table} --deal {record.number} this command shows that deal trick by trick.")
 
 
 def _scores(played: Played, width: int) -> Table:
@@ -95,11 +95,12 @@ def _scores(played: Played, width: int) -> Table:
 
     players = played[0][1].game.players
     seats = (
-        Column(f"seat {seat}", max_width=min(16, (width - 24) // players - 1), no_wrap=True, overflow="ellipsis")
+        Column(f"seat {seat}", max_width=min(16, (width - 30) // players - 1), no_wrap=True, overflow="ellipsis")
         for seat in range(players)
     )
     narrow = Column("table", no_wrap=True, min_width=5), Column("deal", no_wrap=True, min_width=4)
-    table = Table(*narrow, *seats, "faults", box=None, header_style="bold")
+    faults = Column("faults", no_wrap=True, min_width=6)
+    table = Table(*narrow, *seats, faults, box=None, header_style="bold")
     seated = -1
     for number, record in played:
         if number != seated:

@@ -168,7 +168,7 @@ def test_a_match_is_shown_in_lines(store: str, capsys: pytest.CaptureFixture[str
     assert re.search(r"^ 0 +cautious +gopher +Ünï 蝶 +zed", text, re.MULTILINE)
     assert "table 0, deal 1, seat 2 (Ünï 蝶): timeout" in text
     assert max(map(columns, text.splitlines())) <= 80
-    assert "arena show 1 --table 0 --deal 1" in text
+    assert "With --table 0 --deal 1 this command" in text
 
 
 def test_deals_are_chosen_by_table_and_number(store: str, capsys: pytest.CaptureFixture[str]) -> None:
