@@ -62,6 +62,8 @@ ROGUE_WAYS = {
     "drain-the-bank",
     "too-many-choices",
     "renaming",
+    "hang-up",
+    "drip",
 }
 
 
@@ -115,6 +117,7 @@ def case(way: str, kind: FaultKind | None, detail: str = "", *, slow: bool = Tru
         case("crash SIGSEGV", FaultKind.DISCONNECTED, "signal 11"),
         case("crash SIGABRT", FaultKind.DISCONNECTED, "signal 6"),
         case("status UNAVAILABLE", FaultKind.DISCONNECTED, "UNAVAILABLE"),
+        case("hang-up", FaultKind.DISCONNECTED, "UNAVAILABLE"),
         case("long-note", None),
         case("renaming", None),
         case("late", None),
@@ -177,6 +180,7 @@ async def test_a_table_of_misbehaving_bots_is_played_to_the_end(tmp_path: Path) 
         (["mute"], "did not answer Describe"),
         (["stranger"], r"serves, but not arena\.v1\.BotService"),
         (["garbled"], "Describe"),
+        (["drip"], "did not answer Describe"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

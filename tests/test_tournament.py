@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 from in_process import Lowest
 
-from arena.errors import BadInput, BadStore, BotUnusable, Interrupted
+from arena.errors import ArenaError, BadInput, BadStore, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.games import find_game
-from arena.match import Match
+from arena.match import Match, MatchPlay, MatchResult
 from arena.plan import Plan, Played, Step
 from arena.report import document_text
 from arena.schedule import imbalance
 from arena.sdk import create_server
 from arena.settings import Entry, Settings, Tournament
 from arena.store import Store
+from arena.table import Void
 from arena.tournament import Pace, disqualified_bots, fixed_plan, run_tournament
 
 FOUR = ("Lowest", "Highest", "Random", "Lowest")
@@ -278,6 +279,44 @@ async def test_a_second_coordinator_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     with Store.open(path) as one, Store.open(path) as two, one.coordinate(), pytest.raises(BadStore, match="plays"):
         await play(two)
+
+
+async def test_a_void_match_is_played_again_and_only_then_counts(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_play = MatchPlay.play
+    voided: list[int] = []
+
+    async def play_late(self: MatchPlay, match: Match, attempt: int = 0) -> MatchResult:
+        if match.number in (2, 5) and match.number not in voided:
+            voided.append(match.number)
+            raise Void("the supervisor was killed")
+        return await really_play(self, match, attempt)
+
+    monkeypatch.setattr(MatchPlay, "play", play_late)
+    events = await play(store)
+    disturbed = list(store.results(store.tournament().id))
+    monkeypatch.undo()
+    with Store.open(tmp_path / "calm.db") as calm:
+        await play(calm)
+        undisturbed = list(calm.results(calm.tournament().id))
+
+    assert sorted(voided) == [2, 5]
+    assert "match 2 is void and played again: the supervisor was killed" in notices(events)
+    assert {old.board[0] for old, new in zip(undisturbed, disturbed, strict=True) if old != new} == {2, 5}
+    assert "Dealt anew after a fault of the arena itself: match 2, 5." in document_text(store, None)[1]
+
+
+async def test_a_match_that_is_void_again_and_again_ends_the_tournament(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never_play(self: MatchPlay, match: Match, attempt: int = 0) -> MatchResult:
+        raise Void("no supervisor can be started")
+
+    monkeypatch.setattr(MatchPlay, "play", never_play)
+
+    with pytest.raises(ArenaError, match="void 3 times through faults of the arena itself"):
+        await play(store)
 
 
 async def test_faults_are_told_and_counted(store: Store) -> None:

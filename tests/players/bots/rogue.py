@@ -6,10 +6,14 @@ its server, it speaks the bare protocol.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import grpc
 from misbehaving import FOREVER, Bot, serve
@@ -65,6 +69,32 @@ def crash_on_seat_2(decision: bot_pb2.Decision, _choice: bot_pb2.Choice) -> None
         os._exit(9)
 
 
+def hang_up(_decision: bot_pb2.Decision, _choice: bot_pb2.Choice) -> None:
+    """Close all connections, and live on."""
+    for path in list(Path("/proc/self/fd").iterdir()):
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(path.name))) as end:
+            end.getpeername()
+            end.shutdown(socket.SHUT_RDWR)
+
+
+def drip() -> None:
+    """Accept connections, and let one byte after the other fall into them."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.environ["ARENA_BOT_ADDRESS"].removeprefix("unix:"))
+        listener.listen()
+        while True:
+            end, _ = listener.accept()
+            threading.Thread(target=_drip_into, args=[end], daemon=True).start()
+
+
+def _drip_into(end: socket.socket) -> None:
+    settings = bytes(3) + b"\x04" + bytes(5)  # an empty SETTINGS frame of HTTP/2, and nothing that follows it
+    with contextlib.suppress(OSError):
+        for byte in settings * 1000:
+            end.sendall(bytes([byte]))
+            time.sleep(0.05)
+
+
 def drain_the_bank(decision: bot_pb2.Decision, _choice: bot_pb2.Choice) -> None:
     """Take a little more than the decision time, as long as the bank pays for it."""
     limit = decision.decision_time.ToTimedelta().total_seconds()
@@ -81,6 +111,7 @@ SPOILERS: dict[str, Spoil] = {
     "long-note": long_note,
     "hang": hang,
     "crash-on-seat-2": crash_on_seat_2,
+    "hang-up": hang_up,
     "drain-the-bank": drain_the_bank,
 }
 
@@ -111,5 +142,7 @@ class Rogue(Bot):
 
 
 if __name__ == "__main__":
+    if WAY == "drip":
+        drip()
     SPOILERS.setdefault(WAY, lambda _decision, _choice: None)
     serve(Rogue(), os.environ["ARENA_BOT_ADDRESS"])
