@@ -336,6 +336,7 @@ async def test_good_bots_come_out_in_the_same_order_beside_every_kind_of_bad_one
         for words in MISHAPS
     ]
     settings = Settings(
+        game="heartswitch",
         players=3,
         boards=12,
         seed="siege",
