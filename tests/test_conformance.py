@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -18,6 +21,7 @@ from arena.sdk import Bot, Card, Decision, create_server
 from arena.settings import Entry, Isolation, Limits
 
 BOTS = Path(__file__).parent / "players" / "bots"
+ATTACKERS = Path(__file__).parent / "attackers"
 SAMPLES = Path(__file__).parent.parent / "sample_bots" / "python"
 
 LITTLE = Effort(decisions=120, deals=48, repeated=12)
@@ -258,6 +262,61 @@ async def test_a_bot_that_needs_the_network_does_not_start_in_the_sandbox() -> N
     assert steps(free, Verdict.FAIL) == []
 
 
+@pytest.fixture
+def attackers() -> Iterator[Path]:
+    """The folder of the attackers, with the marker that lets them loose in the sandbox."""
+    folder = Path(tempfile.mkdtemp(prefix="arena-attackers-", dir="/tmp"))
+    shutil.copytree(ATTACKERS, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "marker").write_text("conformance")
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+async def check_attacker(folder: Path, way: Way, **options: Any) -> dict[str, Outcome]:
+    namespaces = [str(Path(f"/proc/self/ns/{name}").readlink()) for name in ("pid", "net")]
+    name, *arguments = way
+    command = ("python", f"{name}.py", "conformance", *namespaces, *arguments)
+    entry = Entry(name, command=command, directory=folder, whole_directory=True)
+    return await check(entry, isolation=Isolation.BUBBLEWRAP, limits=Limits(memory=300_000_000), **options)
+
+
+ATTACKS = [
+    ("fork", "confined", "processes and threads, as many as it may"),
+    ("hoard children", "confined", "it used more than 300 MB of memory"),
+    ("fill files", "confined", "it made more than 20,000 files"),
+    ("burn", "rest", "of a processor while it was not asked"),
+    ("leave_session", "stop", "has left its session: "),
+    ("hop", "stop", "has left its session: "),
+    ("stay", "stop", "SIGTERM does not end it"),
+    ("plant link /run/arena/other", "start", "/run/arena/bot.sock is no socket"),
+    ("plant pipe", "start", "/run/arena/bot.sock is no socket"),
+    ("plant folder", "start", "/run/arena/bot.sock is no socket"),
+    ("plant file", "start", "/run/arena/bot.sock is no socket"),
+]
+
+
+@needs_sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(("way", "step", "cause"), [pytest.param(*attack, id=attack[0]) for attack in ATTACKS])
+async def test_an_attack_that_shows_fails_with_its_cause(attackers: Path, way: str, step: str, cause: str) -> None:
+    outcomes = await check_attacker(attackers, way.split())
+
+    assert outcomes[step].finding.verdict is Verdict.FAIL
+    assert cause in outcomes[step].finding.detail
+    assert outcomes[step].finding.cure
+
+
+@needs_sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["connect", "crowd", "fill", "guess", "hide_memory", "hoard", "kill", "load", "mark", "read", "trace"],
+)
+async def test_what_the_sandbox_keeps_from_happening_leaves_a_bot_that_plays(attackers: Path, name: str) -> None:
+    assert steps(await check_attacker(attackers, [name]), Verdict.FAIL) == []
+
+
 class Lowest(Bot):
     name = "lowest"
 
@@ -296,7 +355,7 @@ async def test_a_game_that_is_wanted_must_be_among_those_it_plays() -> None:
 
 def test_every_step_has_a_bot_that_fails_it() -> None:
     failed = {parameters.values[1] for parameters in (*MISBEHAVING, *ROGUES, *UNSOUND)}
-    elsewhere = {"build", "play-games", "play-counts", "restart", "confined"}
+    elsewhere = {"build", "play-games", "play-counts", "restart", *(step for _, step, _ in ATTACKS)}
     never = {"same-answers"}
 
     assert failed | elsewhere | never == {step.name for step in STEPS}

@@ -63,6 +63,7 @@ STEPS: tuple[Step, ...] = (
         of_process=True,
     ),
     Step("restart", "starts again, and plays on", running.start_again, of_process=True, starts=True),
+    Step("rest", "rests while it is not asked", running.rest, needs=("restart",), of_process=True),
     Step(
         "confined",
         "runs without network, within the sandbox's limits",

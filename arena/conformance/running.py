@@ -34,6 +34,15 @@ FEW_DEALS = 10_000
 NOTABLE = 32 << 20
 """Bytes of growth that are worth a warning."""
 
+SETTLING = 0.5
+"""Seconds after an answer in which a bot may tidy up."""
+
+RESTING = 1.0
+"""Seconds for which it is watched then."""
+
+MOST_AT_REST = 0.5
+"""The part of one processor that a bot may use while it isn't asked."""
+
 PATIENCE = 3.0
 """Seconds that a bot has here to end, to be told how long it takes."""
 
@@ -122,6 +131,9 @@ async def stay_confined(check: Check) -> Finding:
     if check.subject.excess:
         cure = f"use less: an instance has {limits}, and little room for files"
         return failed(f"the arena ended it because {check.subject.excess}", cure)
+    if enforcement.sandbox is not None and check.subject.most_tasks >= check.limits.processes:
+        detail = f"it had {check.subject.most_tasks} processes and threads, as many as it may"
+        return failed(detail, f"start fewer: an instance may have {check.limits.processes}")
     if enforcement.sandbox is None:
         return skipped(f"there was no sandbox: {enforcement.obstacle or 'isolation is none'}")
     if not check.games:
@@ -150,19 +162,34 @@ async def start_again(check: Check) -> Finding:
     return passed(detail, seconds=seconds)
 
 
+async def rest(check: Check) -> Finding:
+    """What it does after the first answer of a fresh instance, while others are asked."""
+    bot = check.subject.launched
+    assert bot is not None
+    await asyncio.sleep(SETTLING)
+    before = bot.processor_seconds()
+    await asyncio.sleep(RESTING)
+    used = bot.processor_seconds() - before
+    share = used / RESTING
+    detail = f"it used {share:.0%} of a processor while it was not asked"
+    if share > MOST_AT_REST:
+        return failed(detail, "think only while a decision waits: the processors are the others' then", share=share)
+    return passed(detail, share=share)
+
+
 async def end_on_request(check: Check) -> Finding:
     """SIGTERM ends it, with all that it started, and its socket is gone."""
     bot = check.subject.launched
     assert bot is not None
-    strays = bot.strays()
+    bot.look()
     ending = await bot.ask_to_end(PATIENCE)
     await check.subject.kill()
     if ending.how.signal == 9:
         return failed(
             f"SIGTERM does not end it within {PATIENCE:g} s", "stop the server and exit on SIGTERM", seconds=PATIENCE
         )
-    if strays:
-        detail = f"it leaves behind what has left its session: {strays[0]}"
+    if bot.stray:
+        detail = f"it leaves behind what has left its session: {bot.stray}"
         return failed(detail, "start nothing as a daemon or in a session of its own, so that it ends with the bot")
     figures = {"seconds": ending.seconds}
     if ending.seconds > STOP_GRACE:

@@ -30,6 +30,9 @@ from arena.players.launcher import Launcher, make_command
 from arena.players.process import Exit
 from arena.settings import Entry, Isolation, Limits
 
+LOOK = 0.05
+"""Seconds between two looks at the bot's processes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -71,6 +74,11 @@ class Subject:
         """Return another instance of a launched bot, not started yet."""
         self._watched.append(WatchedBot(self.entry, f"{len(self._watched)}", self._launcher))
         return self._watched[-1]
+
+    @property
+    def most_tasks(self) -> int:
+        """The most processes and threads that an instance was seen to have."""
+        return max((bot.most_tasks for bot in self._watched), default=0)
 
     @property
     def excess(self) -> str:
@@ -122,6 +130,11 @@ class Subject:
             raise Failure(Evidence(FaultKind.MALFORMED, str(error), stderr=output), elapsed) from None
         return Reply(tuple(choices), elapsed, len(reply))
 
+    def look(self) -> None:
+        """Note what can be seen of all instances now."""
+        for bot in self._watched:
+            bot.look()
+
     async def build(self, command: Sequence[str], limit: float) -> Exit | None:
         """Run a command in the bot's folder, with the arena's own environment; return None where it takes too long.
 
@@ -145,6 +158,12 @@ def time_limit(decisions: Sequence[Decision]) -> float:
     return min(len(decisions), COUNTED) * decision_time + min(decision.bank_left for decision in decisions)
 
 
+async def _watch(subject: Subject) -> None:
+    while True:
+        subject.look()
+        await asyncio.sleep(LOOK)
+
+
 @asynccontextmanager
 async def open_subject(entry: Entry, time: TimeControl, isolation: Isolation, limits: Limits) -> AsyncIterator[Subject]:
     """Offer the bot, not started yet; at the end nothing of it is left. Raises BadInput as `enforce` does."""
@@ -154,9 +173,12 @@ async def open_subject(entry: Entry, time: TimeControl, isolation: Isolation, li
         setup = Setup(time, folder, asyncio.Semaphore(1), sandbox=enforcement.sandbox if enforcement else None)
         launcher = Launcher(setup)
         subject = Subject(entry, setup, launcher, enforcement)
+        watching = asyncio.create_task(_watch(subject))
         try:
             yield subject
         finally:
+            watching.cancel()
+            await asyncio.wait({watching})
             await subject.close()
             await launcher.close()
     finally:

@@ -10,9 +10,15 @@ from pathlib import Path
 
 from arena.players.launcher import LaunchedBot
 from arena.players.process import Exit
-from arena.players.supervisor import descendants
-from arena.players.watchdog import resident
+from arena.players.watchdog import family, resident
 from arena.text import clean_line
+
+_PARENT, _SESSION, _TIMES = (
+    1,
+    3,
+    range(11, 15),
+)  # places in /proc/PID/stat; the times are those of waited-for children too
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,10 @@ class Ending:
 class WatchedBot(LaunchedBot):
     """One instance of a bot as a process."""
 
+    most_tasks = 0
+    """The most processes and threads that were seen of it at one time."""
+    stray = ""
+    """The command line of a process that it started and that has left its session; empty if there is none."""
     excess = ""
     """What it used too much of in the sandbox, so that the arena ended it; empty if it didn't."""
 
@@ -38,14 +48,25 @@ class WatchedBot(LaunchedBot):
         if process is not None and process.ended.done():
             self.excess = self.excess or process.ended.result().reason
 
+    def look(self) -> None:
+        """Note what can be seen of it now: how many processes and threads there are, and whether one left its session."""
+        if self._process is None or self._process.ended.done():
+            return
+        session = _stat(self._process.pid, _SESSION)
+        processes = self._processes()
+        self.most_tasks = max(self.most_tasks, sum(map(_tasks, processes)))
+        for pid in processes:
+            if not self.stray and session and _stat(pid, _SESSION) not in (session, None):
+                self.stray = _command(pid)
+
     def resident_bytes(self) -> int:
         """Return how much memory the bot and all that it started hold; 0 where the system doesn't tell."""
         return sum(map(resident, self._processes()))
 
-    def strays(self) -> list[str]:
-        """Return the command lines of processes that the bot started and that have left its session."""
-        session = _stat(self._process.pid, 3) if self._process else None
-        return [_command(pid) for pid in self._processes() if _stat(pid, 3) not in (session, None)]
+    def processor_seconds(self) -> float:
+        """Return how much of the processors' time the bot and all that it started have had."""
+        ticks = sum(_stat(pid, field) or 0 for pid in self._processes() for field in _TIMES)
+        return ticks / _TICKS
 
     async def ask_to_end(self, patience: float) -> Ending:
         """Send SIGTERM, wait at most so many seconds for the end, and clear away what is left."""
@@ -63,15 +84,21 @@ class WatchedBot(LaunchedBot):
 
     def _processes(self) -> list[int]:
         """Return the bot's process and all that it started: what is below whoever adopts its orphans."""
-        keeper = _stat(self._process.pid, 1) if self._process else None
-        return descendants(keeper) if keeper else []
+        adopter = _stat(self._process.pid, _PARENT) if self._process else None
+        return family(adopter)[1:] if adopter else []
 
 
 def _stat(pid: int, field: int) -> int | None:
-    """Return a number of /proc/PID/stat, counted from the state after the name: 1 is the parent, 3 the session."""
+    """Return a number of /proc/PID/stat by its place after the name; None if the process is gone."""
     with suppress(OSError):
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[field])
     return None
+
+
+def _tasks(pid: int) -> int:
+    with suppress(OSError):
+        return len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208 - names are enough
+    return 0
 
 
 def _command(pid: int) -> str:
