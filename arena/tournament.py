@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 3
 """How often a match may be void through the arena's own faults before the tournament gives up."""
 
+_FROZEN = " None ran while it was not being asked."
+
 GRACE = 5.0
 """Seconds that matches in play have to finish once play is to stop."""
 
@@ -56,6 +58,8 @@ class Pace:
     """Requests to launched bots in flight at once."""
     processes: int | None = None
     """Bot processes at once; None for what fits in half the memory."""
+    freeze: bool = False
+    """Whether launched bots that aren't being asked are stopped."""
     bot_logs: Path | None = None
     """The folder where what bots write is kept; None to keep the last lines only."""
 
@@ -105,7 +109,7 @@ async def run_tournament(
             if tournament is None:
                 tournament = _create(store, settings, working, notices, plan_of)
             if enforcement is not None:
-                store.note_enforced(tournament.id, str(enforcement))
+                store.note_enforced(tournament.id, f"{enforcement}{_FROZEN if pace.freeze else ''}")
             yield _started(store, tournament)
             if enforcement is not None and enforcement.obstacle:
                 yield Notice(f"NO SANDBOX: bots can read and change whatever you can, since {enforcement.obstacle}")
@@ -142,7 +146,9 @@ async def _open_roster(
         launched = any(entry.launched for entry in entries)
         enforcement = await enforce(settings.isolation, settings.limits, folder) if launched else None
         sandbox = enforcement.sandbox if enforcement else None
-        setup = Setup(settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append, sandbox, pace.bot_logs)
+        setup = Setup(
+            settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append, sandbox, pace.bot_logs, pace.freeze
+        )
         roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
         try:
             yield roster, enforcement

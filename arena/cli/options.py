@@ -12,7 +12,7 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
-PACE: Final = ("tables", "parallel", "processes", "bot_logs")
+PACE: Final = ("tables", "parallel", "processes", "freeze", "bot_logs")
 """The parameters of `pace_options`."""
 
 
@@ -64,6 +64,7 @@ pace_options = in_order(
     click.option(
         "--processes", type=click.IntRange(1, 65536), help="Bot processes at once [default: half the memory]."
     ),
+    click.option("--freeze", is_flag=True, help="Stop bots while they aren't being asked."),
     click.option(
         "--bot-logs",
         type=click.Path(file_okay=False, path_type=Path),

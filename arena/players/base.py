@@ -53,6 +53,8 @@ class Setup:
     """What launched bots are confined in; None if they aren't."""
     logs: Path | None = None
     """The folder where what launched bots write is kept, a file an instance; None if only the last lines are."""
+    freeze: bool = False
+    """Whether launched bots that aren't being asked are stopped."""
 
 
 class Player(ABC):

@@ -205,14 +205,16 @@ class Connection(Player):
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[_Place]:
-        """Wait for a place among the requests in flight, if this one works on the arena's processors."""
+        """Wait for a place among the requests in flight, if this one works on the arena's processors; it runs then."""
         places = self._setup.parallel if self._instance.endpoint.launched else None
         if places is not None:
             await places.acquire()
         place = _Place(places)
+        self._instance.endpoint.thaw()
         try:
             yield place
         finally:
+            self._instance.endpoint.freeze()
             place.give_back()
 
     async def _ask(self, waiting: deque[_Question], most: int) -> None:

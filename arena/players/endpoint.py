@@ -39,6 +39,12 @@ class Endpoint(ABC):
         `deadline` is when it must have started, on the event loop's clock.
         """
 
+    def freeze(self) -> None:  # noqa: B027 - what the arena doesn't run it can't stop
+        """Let nothing of it run until it is thawed, if the organiser wants that."""
+
+    def thaw(self) -> None:  # noqa: B027
+        """Let it run again."""
+
     async def output(self) -> str:
         """Return the last lines that it wrote."""
         return ""

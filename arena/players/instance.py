@@ -73,6 +73,7 @@ class Instance:
             await self.put_down()
             raise
         self._failed_starts = 0
+        self.endpoint.freeze()
         return channel
 
     async def ready(self) -> Channel:

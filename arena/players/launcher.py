@@ -14,13 +14,16 @@ import socket
 import stat
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 
 from arena.errors import BotUnusable
 from arena.players.base import Player, Setup, Transport
 from arena.players.connection import Connection
 from arena.players.endpoint import Endpoint
+from arena.players.freezer import Freezer, GroupFreezer, SignalFreezer, find_groups
 from arena.players.lag import Lag
 from arena.players.process import Command, Exit, Process, Supervisor
 from arena.players.sandbox import PORT, SOCKET, Sandbox
@@ -99,6 +102,8 @@ class LaunchedBot(Endpoint):
         self._process: Process | None = None
         self._folder: Path | None = None
         self._socket: int | None = None
+        self._freezer: Freezer | None = None
+        self._group: Path | None = None
         self._address = ""
 
     @property
@@ -121,6 +126,16 @@ class LaunchedBot(Endpoint):
         """Whether the process writes so fast that its output is being dropped."""
         return self._process is not None and self._process.dropping
 
+    def freeze(self) -> None:
+        """Let nothing of the instance run, if that is wanted."""
+        if self._freezer is not None:
+            self._freezer.freeze()
+
+    def thaw(self) -> None:
+        """Let the instance run again."""
+        if self._freezer is not None:
+            self._freezer.thaw()
+
     async def open(self, deadline: float) -> str:
         """Start the process and return where it serves, or is to serve."""
         sandbox = self._launcher.sandbox
@@ -131,15 +146,24 @@ class LaunchedBot(Endpoint):
         else:
             self._folder = self._launcher.make_folder()
             self._address = f"unix:{self._folder / 'bot.sock'}"
-        await self._launch(make_command(self._entry, self._address))
+        process = await self._launch(make_command(self._entry, self._address))
+        if self._launcher.freezes:
+            self._freezer = SignalFreezer(process.pid, below_only=False)
         return self._address
 
     async def _open_in(self, sandbox: Sandbox, deadline: float) -> str:
         """Start the process in the sandbox, wait for its socket, and return where that can be dialled."""
         self._address = f"127.0.0.1:{PORT}" if self._entry.tcp else f"unix:{SOCKET}"
         self._folder = self._launcher.make_folder()
+        self._group = self._launcher.make_group(self._folder.name)
+        if self._group is not None:
+            self._freezer = GroupFreezer(self._group)
         command = make_command(self._entry, self._address)
-        process = await self._launch(sandbox.confine(self._entry, command, self._folder, self._launcher.folders))
+        process = await self._launch(
+            sandbox.confine(self._entry, command, self._folder, self._launcher.folders, self._group)
+        )
+        if self._launcher.freezes and self._freezer is None:
+            self._freezer = SignalFreezer(process.pid, below_only=True)
         try:
             self._socket = await find_socket(process, deadline)
         except FileNotFoundError:
@@ -177,12 +201,20 @@ class LaunchedBot(Endpoint):
         descriptor, self._socket = self._socket, None
         if descriptor is not None:
             os.close(descriptor)
+        freezer, self._freezer = self._freezer, None
+        if freezer is not None:
+            freezer.thaw()
+            freezer.close()
+        group, self._group = self._group, None
         try:
             if process is not None:
                 await process.stop(STOP_GRACE if in_peace else 0.0)
         finally:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
+            if group is not None:
+                with suppress(OSError):  # as a rule its keeper has removed it
+                    group.rmdir()
 
 
 class Launcher(Transport):
@@ -191,7 +223,9 @@ class Launcher(Transport):
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._lag = Lag()
+        self._groups = find_groups() if setup.freeze and setup.sandbox else None
         self.sandbox = setup.sandbox
+        self.freezes = setup.freeze
         self.folders = 0
         """How many folders were made."""
         self.supervisor = Supervisor(setup.folder)
@@ -229,6 +263,14 @@ class Launcher(Transport):
             raise BotUnusable(f"the path {folder} is too long for a socket; set TMPDIR to a shorter one, such as /tmp")
         folder.mkdir(mode=0o700, parents=True)
         return folder
+
+    def make_group(self, name: str) -> Path | None:
+        """Make a cgroup for one instance, which its keeper removes; None where it is to be, or can be, in none."""
+        if self._groups is None:
+            return None
+        group = self._groups / f"{self._setup.folder.name}-{name}"
+        group.mkdir()
+        return group
 
 
 async def find_socket(process: Process, deadline: float) -> int:

@@ -69,9 +69,10 @@ class Sandbox:
     root: bool
     """Whether the arena is root, so that every instance becomes a user of its own."""
 
-    def confine(self, entry: Entry, command: Command, staging: Path, number: int) -> Command:
+    def confine(self, entry: Entry, command: Command, staging: Path, number: int, group: Path | None = None) -> Command:
         """Return the command that runs a bot in the sandbox; `staging` is an empty folder, `number` tells instances apart.
 
+        `group` is the cgroup that it is to be in, if any.
         Raises BotUnusable where the bot's user could not read its files.
         """
         seen = list(_merge([*_environment_folders(command), *_bot_paths(entry, command)]))
@@ -98,7 +99,7 @@ class Sandbox:
                 "binds": [str(path) for path in seen] if self.root else [],
                 "staging": str(staging),
                 "memory": self.limits.memory,
-                "cgroup": None,
+                "cgroup": group and str(group),
             },
         )
 
