@@ -35,7 +35,18 @@ PROGRAMS = {
         *("crash-on-seat-2", "drain-the-bank", "too-many-choices", "renaming"),
     },
     "unsound.py": {
-        *("other-game", "one-game", "four-only", "eight", "one-by-one", "sluggish", "strict", "one-table", "sound"),
+        *(
+            "other-game",
+            "one-game",
+            "four-only",
+            "eight",
+            "one-by-one",
+            "sluggish",
+            "strict",
+            "orderly",
+            "one-table",
+            "sound",
+        ),
         *("impatient", "offended", "fickle", "hoarder", "glutton", "call-home"),
     },
 }
@@ -85,7 +96,7 @@ MISBEHAVING = [
     case("bomb", "legal", "RESOURCE_EXHAUSTED"),
     case("hang", "legal", "timeout: no answer within 0.6 s", time=HURRIED),
     case("slow", "legal", "timeout: no answer within 0.15 s", time=TimeControl(decision=0.1, bank=0.05)),
-    case("crash 7", "legal", "exited with code 7 while it was being asked; the last that it wrote: table flipped"),
+    case("crash 7", "legal", "exited with code 7 while it was being asked; it wrote: table flipped"),
     case("crash SIGSEGV", "legal", "was ended by signal 11"),
     case("status UNAVAILABLE", "legal", "disconnected: an error instead of an answer: UNAVAILABLE: no thanks"),
     case("status INTERNAL", "legal", "malformed: an error instead of an answer: INTERNAL: no thanks"),
@@ -172,7 +183,7 @@ async def test_a_build_that_fails_stops_the_rest() -> None:
     outcomes = await check(program(["sound"]), build=(sys.executable, "-c", "raise SystemExit('no compiler')"))
 
     assert steps(outcomes, Verdict.FAIL) == ["build"]
-    assert "exited with code 1; the last that it wrote: no compiler" in outcomes["build"].finding.detail
+    assert "exited with code 1; it wrote: no compiler" in outcomes["build"].finding.detail
     assert len(steps(outcomes, Verdict.SKIPPED)) == len(STEPS) - 1
 
 
@@ -183,6 +194,7 @@ async def test_a_build_that_fails_stops_the_rest() -> None:
         pytest.param("slow", "latency", "the bank paid for", TimeControl(decision=0.2, bank=5.0), id="slow"),
         pytest.param("drain-the-bank", "latency", "the bank paid for", HURRIED, id="drain-the-bank"),
         pytest.param("one-by-one", "batches", "it takes one decision a request", PATIENT, id="one-by-one"),
+        pytest.param("orderly", "unknown", "with phase 99", PATIENT, id="orderly"),
         pytest.param("sound", "stop", "but leaves its socket's file", PATIENT, id="socket-left"),
     ],
 )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from arena.faults import Evidence, FaultKind
 from arena.text import clean_line
+
+_ERROR = re.compile(r"error|exception|panic|fatal", re.IGNORECASE)
 
 _MALFORMED = (
     ("the answer is to request", "copy `request_id` from the request into the response"),
@@ -35,12 +39,13 @@ def cure_of(evidence: Evidence) -> str:
 
 
 def tell(evidence: Evidence) -> str:
-    """Say in a line what happened, with the last that the bot wrote."""
+    """Say in a line what happened, with what the bot wrote of it."""
     return f"{evidence.kind}: {with_output(evidence.detail, evidence.stderr)}"
 
 
 def with_output(detail: str, output: str) -> str:
-    """Add the last line of a bot's output to what happened, in one line."""
+    """Add the line of a bot's output that says most to what happened: the last that names an error, or else the last."""
     lines = [line for line in output.splitlines() if line.strip()]
-    wrote = f"; the last that it wrote: {clean_line(lines[-1], 160)}" if lines else ""
+    telling = [line for line in lines if _ERROR.search(line)] or lines
+    wrote = f"; it wrote: {clean_line(telling[-1], 160)}" if lines else ""
     return clean_line(detail.removesuffix("; the last that it wrote:"), 1000) + wrote

@@ -9,12 +9,13 @@ from arena import wire
 from arena.cards import Card
 from arena.conformance.check import Check, Objection, ask, object_to_illegal
 from arena.conformance.cures import tell
-from arena.conformance.finding import Finding, Verdict, failed, passed
+from arena.conformance.finding import Finding, Verdict, failed, passed, warned
 from arena.conformance.questions import Question
 from arena.conformance.subject import time_limit
 from arena.decision import Choice, DealResult
 from arena.errors import Malformed
 from arena.faults import Failure
+from arena.game import Game
 from arena.players.channel import CallFailed
 from arena.players.telling import FINISH_LIMIT
 from arena.v1 import bot_pb2
@@ -40,9 +41,12 @@ async def ignore_the_unknown(check: Check) -> Finding:
     """Fields and enum values of later versions, at the level of bytes."""
     game = check.variants[0]
     for what, spoil in _LATER_VERSIONS:
-        for question in (check.questions.passing(game), check.questions.playing(game, 2, 1)):
-            if question is not None:
-                await _ask_spoiled(check, question, what, spoil)
+        await _ask_both(check, game, what, spoil)
+    try:
+        await _ask_both(check, game, f"with phase {LATER}", _set_unknown_phase)
+    except Objection as objection:
+        # No game has such a phase, so nothing is lost yet.
+        return warned(objection.finding.detail, objection.finding.cure)
     return passed("unknown fields in request, decision and game; an unknown phase, direction and placing")
 
 
@@ -70,8 +74,14 @@ _LATER_VERSIONS: tuple[tuple[str, Spoil], ...] = (
     ("with unknown fields", _add_unknown_fields),
     (f"with pass_direction {LATER}", _set_unknown_direction),
     (f"with placed {LATER}", _set_unknown_placing),
-    (f"with phase {LATER}", _set_unknown_phase),
 )
+
+
+async def _ask_both(check: Check, game: Game, what: str, spoil: Spoil) -> None:
+    """Ask for cards to pass, if the game has that, and for one to play."""
+    for question in (check.questions.passing(game), check.questions.playing(game, 2, 1)):
+        if question is not None:
+            await _ask_spoiled(check, question, what, spoil)
 
 
 async def _ask_spoiled(check: Check, question: Question, what: str, spoil: Spoil) -> None:

@@ -58,7 +58,7 @@ def test_a_step_a_line_with_cause_and_cure_and_exit_code_1(capsys: pytest.Captur
     lines = output.out.splitlines()
     failed = next(line for line in lines if line.startswith(" 2 fail"))
     assert failed.startswith(" 2 fail        starts in time and answers Describe: bot misbehaving: `python ")
-    assert failed.endswith("the last that it wrote: no model file")
+    assert failed.endswith("it wrote: no model file")
     assert lines[lines.index(failed) + 1].startswith("   cure: ")
     assert lines[-2].startswith(f"{len(STEPS)} skipped")
     assert lines[-1].startswith(

@@ -99,6 +99,14 @@ class Strict(Unsound):
             raise ValueError(f"no such direction: {decision.pass_direction}")
 
 
+class Orderly(Unsound):
+    """Knows two phases only."""
+
+    def look(self, decision: bot_pb2.Decision) -> None:
+        if decision.phase not in (bot_pb2.PHASE_PASSING, bot_pb2.PHASE_PLAYING):
+            raise ValueError("what am I to do?")
+
+
 class OneTable(Unsound):
     """Believes that a second deal is always at the table of the last first deal."""
 
@@ -182,6 +190,7 @@ BOTS: dict[str, type[Unsound]] = {
     "one-by-one": OneByOne,
     "sluggish": Sluggish,
     "strict": Strict,
+    "orderly": Orderly,
     "one-table": OneTable,
     "impatient": Impatient,
     "offended": Offended,
