@@ -65,7 +65,8 @@ def command(
 ) -> int:
     """Check whether a bot will survive a competition.
 
-    BOT is a folder with its manifest bot.yaml, an address, or a name in bots.yaml; or, after --, the command that starts it.
+    BOT is a folder with its manifest bot.yaml (or a bots.yaml that has a bot named after the folder), an address, or a name in
+    bots.yaml; or, after --, the command that starts it.
     Each step passes, fails or warns, with the cause and the cure. The exit code is 1 where one fails.
     """
     if (address is None) is not bool(bot):

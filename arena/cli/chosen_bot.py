@@ -63,30 +63,38 @@ def _command(words: Sequence[str]) -> ChosenBot:
 
 
 def _folder(folder: Path) -> ChosenBot:
+    """Return the bot of a folder: its manifest's, or else the one of its bots.yaml that is named after the folder."""
     from arena.manifest import FILE, load_manifest
 
-    if not (folder / FILE).is_file():
-        raise BadInput(
-            f"{folder} has no manifest: write {folder / FILE}, such as `name: my-bot` and `command: [python, bot.py]` in"
-            f" two lines; or give the command after --, or a name in the bots.yaml of --bots"
-        )
-    manifest = load_manifest(folder)
-    return ChosenBot(manifest.entry, TimeControl(), manifest.games, manifest.build)
+    if (folder / FILE).is_file():
+        manifest = load_manifest(folder)
+        return ChosenBot(manifest.entry, TimeControl(), manifest.games, manifest.build)
+    name, bots = folder.resolve().name, folder / "bots.yaml"
+    if bots.is_file():
+        return _find(name, bots, f"{folder} has no manifest {FILE}, and {name!r} is")
+    raise BadInput(
+        f"{folder} has no manifest: write {folder / FILE}, such as `name: my-bot` and `command: [python, bot.py]` in"
+        f" two lines; or give the command after --, or a name in the bots.yaml of --bots"
+    )
 
 
 def _named(name: str, bots: Path) -> ChosenBot:
-    from arena.config import load_config
-    from arena.entries import name_key
-
     if not bots.is_file():
         raise BadInput(
             f"{name!r} is no folder, address or program, and there is no {bots} that could have a bot of that name:"
             f" name the bot's folder, give its command after --, or name the bots.yaml with --bots"
         )
+    return _find(name, bots, f"{name!r} is no folder, address or program, and")
+
+
+def _find(name: str, bots: Path, otherwise: str) -> ChosenBot:
+    """Return a bot of a bots.yaml; raise BadInput, which begins with `otherwise`, where it has none of that name."""
+    from arena.config import load_config
+    from arena.entries import name_key
+
     config = load_config(bots, {})
     for entry in config.entries:
         if name_key(entry.name) == name_key(name):
             settings = config.settings
             return ChosenBot(entry, settings.time, isolation=settings.isolation, limits=settings.limits)
-    names = ", ".join(entry.name for entry in config.entries)
-    raise BadInput(f"{name!r} is no folder, address or program, and no bot of {bots}, which has {names}")
+    raise BadInput(f"{otherwise} no bot of {bots}, which has {', '.join(entry.name for entry in config.entries)}")

@@ -203,6 +203,20 @@ def test_bad_usage_has_exit_code_2(
     assert "Traceback" not in output.err
 
 
+def test_a_folder_without_a_manifest_has_its_bot_in_bots_yaml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bots = "".join(f"  - {{name: {name}, command: [python, gone.py]}}\n" for name in ("other", "My-Bot"))
+    for name in ("my-bot", "stranger"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bots.yaml").write_text(f"bots:\n{bots}", encoding="utf-8")
+
+    assert run(["check", str(tmp_path / "my-bot"), *QUICK]) == 1
+    assert "My-Bot is not ready" in capsys.readouterr().out
+    assert run(["check", str(tmp_path / "stranger"), *QUICK]) == 2
+    assert "has no manifest bot.yaml, and 'stranger' is no bot of" in capsys.readouterr().err
+
+
 def test_a_manifest_that_is_wrong_is_told_with_its_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "bot.yaml").write_text("name: a\ncommand: python bot.py\n", encoding="utf-8")
 
