@@ -22,7 +22,7 @@ from arena.fields import Fields, describe, one_of, seconds, size, suggest, truth
 from arena.game import Game, Option, OptionValue
 from arena.games import SIDES, find_game, game_names
 from arena.games.options import describe_values, parse_option
-from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Settings
+from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Settings, Settling
 
 Override = str | int | float | bool | Sequence[str] | None
 """What an option of the command line gives; None where it wasn't given."""
@@ -35,6 +35,10 @@ OVERRIDES: Final[Mapping[str, tuple[str, ...]]] = {
     "format": ("format",),
     "schedule": ("schedule",),
     "boards": ("boards",),
+    "gauntlet": ("gauntlet",),
+    "until_settled": ("until_settled",),
+    "tie_margin": ("tie_margin",),
+    "budget": ("budget",),
     "seed": ("seed",),
     "decision_time": ("time", "decision"),
     "bank": ("time", "bank"),
@@ -50,7 +54,8 @@ OVERRIDES: Final[Mapping[str, tuple[str, ...]]] = {
 
 KEYS: Final = (
     *("game", "players", "sides", "options", "format", "schedule", "boards", "seed", "time", "faults"),
-    *("fill", "independent", "trust_bots", "isolation", "limits", "bots"),
+    *("gauntlet", "until_settled", "tie_margin", "budget", "fill", "independent", "trust_bots"),
+    *("isolation", "limits", "bots"),
 )
 TIME_KEYS: Final = ("decision", "bank", "startup")
 FAULT_KEYS: Final = ("policy", "max_faults")
@@ -58,6 +63,8 @@ LIMIT_KEYS: Final = ("memory", "processes")
 
 MAX_BOARDS: Final = 1_000_000
 MAX_FAULTS: Final = 1_000
+MAX_TOP: Final = 1_000
+MAX_MARGIN: Final = 100.0
 MIN_MEMORY: Final = 32_000_000
 MAX_PROCESSES: Final = 10_000
 
@@ -65,7 +72,13 @@ PLACED_BY_GAME: Final = frozenset({"hearts-special"})
 """The games whose rules are about the end of a game: format `game` unless the settings say otherwise."""
 
 _NO_ENTRIES: Final[tuple[Entry, ...]] = ()
-_LATER_SCHEDULES: Final = dict.fromkeys(("gauntlet", "adaptive"), "choose round-robin or balanced")
+_OF_A_SCHEDULE: Final = {
+    "gauntlet": ScheduleKind.GAUNTLET,
+    "until_settled": ScheduleKind.ADAPTIVE,
+    "tie_margin": ScheduleKind.ADAPTIVE,
+    "budget": ScheduleKind.ADAPTIVE,
+}
+"""The keys that go with one kind of schedule, and ask for it where none is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,22 +178,29 @@ def _read_root(root: Node, folder: Path, problems: Problems) -> tuple[Settings, 
     if isinstance(root.value, dict) and "bots" not in fields:
         problems.add(root.place, "the bots are missing; list at least two under `bots`")
     entries = fields.take("bots", lambda node: read_entries(node, folder, problems), _NO_ENTRIES)
-    return _read_settings(fields, problems), entries
+    return _read_settings(fields, [entry.name for entry in entries], problems), entries
 
 
-def _read_settings(fields: Fields, problems: Problems) -> Settings:
+def _read_settings(fields: Fields, bots: Sequence[str], problems: Problems) -> Settings:
     game = _read_game(fields, problems)
     no_options: Mapping[str, OptionValue] = {}
     options = fields.take("options", lambda node: _read_options(node, game, problems), no_options)
     usual = Format.GAME if game and game.name in PLACED_BY_GAME else Format.DUPLICATE
+    schedule = _read_schedule(fields, problems)
+    gauntlet = fields.take("gauntlet", lambda node: _read_gauntlet(node, bots), "")
+    if schedule is ScheduleKind.GAUNTLET and "gauntlet" not in fields:
+        problems.add(fields.place("schedule"), "a gauntlet needs the bot that all others meet; name it with `gauntlet`")
+    settling = _read_settling(fields)
     return Settings(
         game=game.name if game else "",
         players=game.players if game else 0,
         partners=game is not None and game.partners,
         options=options,
         format=fields.take("format", partial(one_of, known={kind.value: kind for kind in Format}), usual),
-        schedule=fields.take("schedule", _read_schedule, None),
+        schedule=schedule,
         boards=fields.take("boards", _read_boards, None),
+        gauntlet=gauntlet if schedule is ScheduleKind.GAUNTLET else "",
+        settling=settling if schedule is ScheduleKind.ADAPTIVE else None,
         seed=fields.take("seed", _read_seed, None),
         time=fields.take("time", lambda node: _read_time(node, problems), TimeControl()),
         faults=fields.take("faults", lambda node: _read_faults(node, problems), FaultPolicy()),
@@ -250,8 +270,41 @@ def _read_option(node: Node, option: Option) -> OptionValue:
     return value
 
 
-def _read_schedule(node: Node) -> ScheduleKind:
-    return one_of(node, {kind.value: kind for kind in ScheduleKind}, _LATER_SCHEDULES)
+def _read_schedule(fields: Fields, problems: Problems) -> ScheduleKind | None:
+    """Read the kind of schedule: what the command line gives, also by keys that go with one kind, wins over the file."""
+    kind = fields.take("schedule", partial(one_of, known={kind.value: kind for kind in ScheduleKind}), None)
+    if "schedule" in fields and problems.at(fields.place("schedule")):
+        return None
+    weight = 1 + bool(fields.place("schedule").option) if "schedule" in fields else 0
+    for key, wanted in _OF_A_SCHEDULE.items():
+        given = 1 + bool(fields.place(key).option) if key in fields else 0
+        if given > weight:
+            kind, weight = wanted, given
+        elif given and given == weight and kind is not wanted:
+            problems.add(fields.place(key), f"`{key}` goes with schedule {wanted} only; leave it out")
+    return kind
+
+
+def _read_gauntlet(node: Node, bots: Sequence[str]) -> str:
+    name = word(node, "the name of the bot that all others meet")
+    if bots and name not in bots:
+        raise Wrong(f"no bot is called {describe(node)}; {suggest(name, bots)}")
+    return name
+
+
+def _read_settling(fields: Fields) -> Settling:
+    usual = Settling()
+    return Settling(
+        top=fields.take("until_settled", partial(whole_number, least=1, most=MAX_TOP), usual.top),
+        tie_margin=fields.take("tie_margin", _read_margin, usual.tie_margin),
+        budget=fields.take("budget", partial(whole_number, least=1, most=MAX_BOARDS), usual.budget),
+    )
+
+
+def _read_margin(node: Node) -> float:
+    if isinstance(node.value, int | float) and not isinstance(node.value, bool) and 0 <= node.value <= MAX_MARGIN:
+        return float(node.value)
+    raise Wrong(f"write a number of points from 0 to {MAX_MARGIN:g}, not {describe(node)}")
 
 
 def _read_boards(node: Node) -> int | None:

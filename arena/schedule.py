@@ -2,8 +2,10 @@
 
 A line-up is one bot a side, and its circle is the order in which it goes round the table. Where all line-ups are at most 500
 each plays equally often (round-robin); beyond that the bots that have met least are brought together, match by match
-(balanced). A line-up goes through the circles in turn, and the circle it starts with is chosen so that each bot sits at every
-distance behind each other bot about equally often: one fixed circle would leave a bias that no number of deals removes.
+(balanced). In a gauntlet one bot is in every line-up, and the others share the remaining seats in the same way. Of an adaptive
+schedule only the opening is made here. A line-up goes through the circles in turn, and the circle it starts with is chosen so
+that each bot sits at every distance behind each other bot about equally often: one fixed circle would leave a bias that no
+number of deals removes.
 
 The order of the matches is such that at any moment all bots have played and met about equally often. The same settings, bots
 and seed always give the same schedule, in whatever order the bots are named.
@@ -39,6 +41,9 @@ DEFAULT_BOARDS: Final = 120
 DEFAULT_GAMES: Final = 24
 """The same in format `game`, where a match is one board and takes much longer."""
 
+OPENING_BOARDS: Final = 40
+"""How many boards each bot plays at least in the opening of an adaptive schedule."""
+
 _WINDOW: Final = 100  # from so many line-ups the next one is picked
 _EXCHANGES: Final = 15_000  # so often a match gets another circle, at most, to even out neighbours
 _IDLE: Final = 4  # after so many turns without gain some matches take any circle
@@ -72,24 +77,27 @@ def make_schedule(settings: Settings, game: Game, bots: Sequence[str], key: byte
     every distance. Raises BadInput where there are too few bots, or the schedule would be too long.
     """
     sides = len(game.sides)
-    _check_bots(settings, game, len(bots))
+    _check_bots(settings, game, bots)
     stream = Stream(key, "schedule")
     deals = len(game.pass_cycle) if settings.format is Format.DUPLICATE else 0
     wanted = ceil(_boards(settings, sides, deals) / (deals or 1))
-    if _round_robin(settings, len(bots), sides, wanted):
-        line_ups = _all_meet(len(bots), sides, wanted, stream)
-    else:
-        line_ups = _least_met(len(bots), sides, wanted, stream)
     names = sorted(bots)
+    step = len(circles(sides)) if len(bots) <= sides else 1
+    if settings.schedule is ScheduleKind.GAUNTLET:
+        line_ups = _against_field(names.index(settings.gauntlet), settings, len(bots), sides, wanted, step, stream)
+    else:
+        line_ups = _line_ups(settings, len(bots), sides, wanted, step, stream)
     return tuple(
         Match(number, tuple(names[line_up[place]] for place in circle), deals)
         for number, (line_up, circle) in enumerate(_with_circles(line_ups, len(bots), stream), 1)
     )
 
 
-def _check_bots(settings: Settings, game: Game, count: int) -> None:
-    """Raise BadInput where there are too few bots to seat."""
-    sides = len(game.sides)
+def _check_bots(settings: Settings, game: Game, bots: Sequence[str]) -> None:
+    """Raise BadInput where there are too few bots to seat, or not the one that the others are to meet."""
+    sides, count = len(game.sides), len(bots)
+    if settings.schedule is ScheduleKind.GAUNTLET and settings.gauntlet not in bots:
+        raise BadInput(f"a gauntlet needs a bot that all others meet: name one with --gauntlet, of {', '.join(bots)}")
     if count < 2:
         raise BadInput(f"a tournament needs at least two bots, and there {'is one' if count else 'is none'}: add more")
     if count < sides and not settings.fill:
@@ -106,6 +114,8 @@ def _boards(settings: Settings, sides: int, deals: int) -> int:
         if settings.boards < 1:
             raise BadInput(f"boards must be at least 1, not {settings.boards}")
         return settings.boards
+    if settings.schedule is ScheduleKind.ADAPTIVE:
+        return OPENING_BOARDS
     step = len(circles(sides)) * (deals or 1)
     return ceil((DEFAULT_BOARDS if deals else DEFAULT_GAMES) / step) * step
 
@@ -114,23 +124,36 @@ def _round_robin(settings: Settings, count: int, sides: int, wanted: int) -> boo
     """Decide whether all line-ups meet: by the settings; else if they are few, and not more than the boards asked for."""
     if count <= sides or settings.schedule is ScheduleKind.ROUND_ROBIN:
         return True
-    if settings.schedule is not None or comb(count, sides) > ROUND_ROBIN_LIMIT:
+    if settings.schedule is ScheduleKind.BALANCED or comb(count, sides) > ROUND_ROBIN_LIMIT:
         return False
-    return settings.boards is None or comb(count - 1, sides - 1) <= wanted
+    whole = settings.boards is None and settings.schedule is not ScheduleKind.ADAPTIVE
+    return whole or comb(count - 1, sides - 1) <= wanted
 
 
 # --- Line-ups ---
 
 
-def _all_meet(count: int, sides: int, wanted: int, stream: Stream) -> list[LineUp]:
-    """Return all line-ups, each as often as it takes for every bot to play at least `wanted` matches.
+def _line_ups(settings: Settings, count: int, sides: int, wanted: int, step: int, stream: Stream) -> list[LineUp]:
+    """Return the line-ups: all of them, each a multiple of `step` times, or those of the bots that have met least."""
+    if _round_robin(settings, count, sides, wanted):
+        return _all_meet(count, sides, wanted, step, stream)
+    return _least_met(count, sides, wanted, stream)
 
-    Where these are few, because there are no more bots than sides, each is there once or more for every circle.
-    """
+
+def _against_field(
+    bot: int, settings: Settings, count: int, sides: int, wanted: int, step: int, stream: Stream
+) -> list[LineUp]:
+    """Return line-ups of one bot with the others, who play and meet equally often among themselves."""
+    field = [other for other in range(count) if other != bot]
+    others = _line_ups(settings, len(field), sides - 1, wanted, step, stream)
+    return [tuple(sorted((bot, *(field[index] for index in chosen)))) for chosen in others]
+
+
+def _all_meet(count: int, sides: int, wanted: int, step: int, stream: Stream) -> list[LineUp]:
+    """Return all line-ups, each as often as it takes for every bot to play at least `wanted` matches, a multiple of `step`."""
     copies, extra = divmod(sides, count) if count < sides else (0, sides)
     line_ups = comb(count, extra)
     of_a_bot = line_ups if copies else comb(count - 1, sides - 1)
-    step = len(circles(sides)) if count <= sides else 1
     times = ceil(wanted / of_a_bot / step) * step
     _check_length(times * line_ups)
     each = [tuple(sorted((*range(count),) * copies + chosen)) for chosen in combinations(range(count), extra)]

@@ -27,6 +27,8 @@ class ScheduleKind(StrEnum):
 
     ROUND_ROBIN = "round-robin"
     BALANCED = "balanced"
+    GAUNTLET = "gauntlet"
+    ADAPTIVE = "adaptive"
 
 
 class Isolation(StrEnum):
@@ -87,6 +89,18 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Settling:
+    """When a schedule of kind `adaptive` ends: see `arena.adaptive`."""
+
+    top: int = 3
+    """The order of so many of the best is to be known."""
+    tie_margin: float = 0.15
+    """A bot that is surely not weaker than another by more than so many points a deal need not be proved stronger."""
+    budget: int = 20_000
+    """So many boards are played at most."""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """The question whether one of two bots is stronger, as `arena compare` asks it: see `leaderboard.sequential`."""
 
@@ -121,6 +135,10 @@ class Settings:
     """None: `arena.schedule` decides by the number of line-ups."""
     boards: int | None = None
     """How many boards each bot plays at least; None for the default of `arena.schedule`."""
+    gauntlet: str = ""
+    """The bot that every line-up contains, in a schedule of that kind."""
+    settling: Settling | None = None
+    """When the schedule ends, in one of kind `adaptive`."""
     comparison: Comparison | None = None
     """What is asked of two bots, where the matches are those of `arena.compare`."""
     substitution: Substitution | None = None
@@ -149,14 +167,14 @@ class Settings:
             **{name: value and asdict(value) for name, value in self._parts()},
         }
 
-    def _parts(self) -> tuple[tuple[str, Comparison | Substitution | None], ...]:
-        return ("comparison", self.comparison), ("substitution", self.substitution)
+    def _parts(self) -> tuple[tuple[str, Settling | Comparison | Substitution | None], ...]:
+        return ("settling", self.settling), ("comparison", self.comparison), ("substitution", self.substitution)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Make settings of what `to_json` returned."""
         schedule = values["schedule"]
-        parts = {"comparison": Comparison, "substitution": Substitution}
+        parts = {"settling": Settling, "comparison": Comparison, "substitution": Substitution}
         return cls(
             **{
                 **values,

@@ -9,12 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from arena.adaptive import AdaptivePlan, Lead, Strengths
 from arena.compare import BUDGET, ComparisonPlan, Finding, other_bot
 from arena.errors import BadInput
 from arena.plan import Plan
 from arena.results import Result
-from arena.settings import Comparison, Tournament
+from arena.schedule import make_schedule
+from arena.settings import Comparison, Settling, Tournament
 from arena.tournament import disqualified_bots, fixed_plan, game_of
+from leaderboard.covariance import NORMAL_95
+from leaderboard.ratings import rate
 from leaderboard.sequential import Look, SequentialTest, board_scores
 
 if TYPE_CHECKING:
@@ -23,8 +27,41 @@ if TYPE_CHECKING:
 
 def plan_of(tournament: Tournament, *, budget: int = BUDGET) -> Plan:
     """Return the plan that a tournament's settings ask for; the budget, in boards, is that of a comparison."""
-    comparison = tournament.settings.comparison
-    return fixed_plan(tournament) if comparison is None else _comparison_plan(tournament, comparison, budget)
+    settings = tournament.settings
+    if settings.comparison is not None:
+        return _comparison_plan(tournament, settings.comparison, budget)
+    if settings.settling is not None:
+        return _adaptive_plan(tournament, settings.settling)
+    return fixed_plan(tournament)
+
+
+# --- Adaptive schedules ---
+
+
+def rated_strengths(results: Iterable[Result]) -> Strengths:
+    """Return what the final ratings say of all bots: their order, and how sure each lead is."""
+    ratings = rate(results)
+
+    def lead(bot: str, other: str) -> Lead | None:
+        elo, points = ratings.difference(bot, other), ratings.points_difference(other, bot)
+        if elo is None or points is None:
+            return None
+        return Lead(NORMAL_95 * elo[0] / elo[1], points[0], points[1] / NORMAL_95)
+
+    rated = [
+        (-round(one.elo, 6), one.points_per_deal or 0.0, one.bot) for one in ratings.ratings if one.elo is not None
+    ]
+    return Strengths(tuple(bot for _, _, bot in sorted(rated)), lead)
+
+
+def _adaptive_plan(tournament: Tournament, settling: Settling) -> Plan:
+    game, key = game_of(tournament.settings), tournament.seed.key
+    bots = [entry.name for entry in tournament.entries]
+    opening = make_schedule(tournament.settings, game, bots, key)
+    return AdaptivePlan(opening, bots, game=game, key=key, settling=settling, rate=rated_strengths)
+
+
+# --- Comparisons ---
 
 
 @dataclass(frozen=True, slots=True)

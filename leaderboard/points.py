@@ -14,16 +14,16 @@ from leaderboard.covariance import clustered
 
 
 def relative_points(comparisons: Comparisons, total: Comparisons, groups: Whole) -> tuple[Floats, Floats]:
-    """Return each bot's points per deal relative to the mean of its group, negative being better, and their variances."""
+    """Return each bot's points per deal relative to the mean of its group, negative being better, and their covariance."""
     if not comparisons.bots:
-        return np.empty(0), np.empty(0)
+        return np.empty(0), np.empty((0, 0))
     together = groups[:, None] == groups[None, :]
     inverse = np.linalg.inv(_laplacian(total) + together / together.sum(axis=1))
     leads = np.zeros((total.bots, total.bots))
     leads[total.first, total.second] = total.lead
     ahead = inverse @ (leads.sum(axis=1) - leads.sum(axis=0))
     surplus = comparisons.lead - comparisons.deals * (ahead[comparisons.first] - ahead[comparisons.second])
-    return -ahead, np.diagonal(inverse @ clustered(comparisons, surplus) @ inverse)
+    return -ahead, inverse @ clustered(comparisons, surplus) @ inverse
 
 
 def _laplacian(total: Comparisons) -> Floats:

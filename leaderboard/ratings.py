@@ -75,17 +75,19 @@ class Ratings:
     _group: Whole = field(repr=False, compare=False)
     _known: NDArray[np.bool_] = field(repr=False, compare=False)
     _covariance: Floats = field(repr=False, compare=False)
+    _points: Floats = field(repr=False, compare=False)
+    _points_covariance: Floats = field(repr=False, compare=False)
 
     def __getitem__(self, bot: str) -> Rating:
         return self.ratings[self._index(bot)]
 
     def difference(self, bot: str, other: str) -> tuple[float, float] | None:
         """Return by how much the bot is rated above the other, and half the width of the 95 % interval; None if unknown."""
-        one, two = self._index(bot), self._index(other)
-        variance = self._covariance[one, one] + self._covariance[two, two] - 2 * self._covariance[one, two]
-        if self._group[one] != self._group[two] or not (self._known[one] and self._known[two]) or variance < _NOTHING:
-            return None
-        return float(self._elo[one] - self._elo[two]), NORMAL_95 * math.sqrt(variance)
+        return self._difference(bot, other, self._elo, self._covariance)
+
+    def points_difference(self, bot: str, other: str) -> tuple[float, float] | None:
+        """Return how many points a deal the bot costs more than the other, as `difference` does for Elo."""
+        return self._difference(bot, other, self._points, self._points_covariance)
 
     def superiority(self, bot: str, other: str) -> float | None:
         """Return how likely the bot is truly stronger than the other."""
@@ -119,6 +121,13 @@ class Ratings:
                 intervals[self.ratings[index].bot] = (int(low), int(high))
         return intervals
 
+    def _difference(self, bot: str, other: str, values: Floats, covariance: Floats) -> tuple[float, float] | None:
+        one, two = self._index(bot), self._index(other)
+        variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
+        if self._group[one] != self._group[two] or not (self._known[one] and self._known[two]) or variance < _NOTHING:
+            return None
+        return float(values[one] - values[two]), NORMAL_95 * math.sqrt(variance)
+
     def _index(self, bot: str) -> int:
         index = bisect_left(self.ratings, bot, key=lambda rating: rating.bot)
         if index == len(self.ratings) or self.ratings[index].bot != bot:
@@ -144,7 +153,8 @@ def rate(results: Iterable[Result] | Columns, *, anchor: str | None = None, seed
     widen = np.array([widening(int(boards)) if boards > 1 else 1.0 for boards in met])
     scattered = _scatter(comparisons, total, strengths, seed, bootstrap=bootstrap)
     covariance = ELO**2 * _relative(scattered, group) * np.outer(widen, widen)
-    points, points_variance = relative_points(comparisons, total, group)
+    points, points_covariance = relative_points(comparisons, total, group)
+    points_covariance *= np.outer(widen, widen)
     elo = _place(ELO * strengths, group, columns.bots, anchor)
     return Ratings(
         ratings=_rows(
@@ -152,7 +162,7 @@ def rate(results: Iterable[Result] | Columns, *, anchor: str | None = None, seed
             elo=_known_only(elo, met > 0),
             error=_errors(np.diagonal(_relative(covariance, pool)), met > 1),
             relative_points=_known_only(points, met > 0),
-            relative_points_error=_errors(points_variance * widen**2, met > 1),
+            relative_points_error=_errors(np.diagonal(points_covariance), met > 1),
         ),
         boards=columns.boards,
         groups=tuple(
@@ -165,6 +175,8 @@ def rate(results: Iterable[Result] | Columns, *, anchor: str | None = None, seed
         _group=group,
         _known=met > 1,
         _covariance=covariance,
+        _points=points,
+        _points_covariance=points_covariance,
     )
 
 

@@ -17,7 +17,7 @@ from arena.config import Config, load_config, parse_config
 from arena.document import MAX_BYTES, MAX_VALUES, read_scalar
 from arena.errors import BadConfig
 from arena.faults import FaultPolicy
-from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Settings
+from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Settings, Settling
 
 BOTS = """
 bots:
@@ -87,6 +87,28 @@ limits: {memory: 512 MB, processes: 8}
         isolation=Isolation.BUBBLEWRAP,
         limits=Limits(512_000_000, 8),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "kind", "gauntlet", "settling"),
+    [
+        ("gauntlet: second", {}, ScheduleKind.GAUNTLET, "second", None),
+        ("schedule: gauntlet\ngauntlet: second", {}, ScheduleKind.GAUNTLET, "second", None),
+        ("schedule: adaptive", {}, ScheduleKind.ADAPTIVE, "", Settling(3, 0.15, 20_000)),
+        ("until_settled: 1", {}, ScheduleKind.ADAPTIVE, "", Settling(1, 0.15, 20_000)),
+        ("budget: 99\ntie_margin: 1", {}, ScheduleKind.ADAPTIVE, "", Settling(3, 1.0, 99)),
+        ("schedule: balanced", {"gauntlet": "first"}, ScheduleKind.GAUNTLET, "first", None),
+        ("gauntlet: first", {"schedule": "balanced"}, ScheduleKind.BALANCED, "", None),
+        ("gauntlet: first", {"until_settled": 2}, ScheduleKind.ADAPTIVE, "", Settling(2, 0.15, 20_000)),
+        ("until_settled: 2", {"budget": 50}, ScheduleKind.ADAPTIVE, "", Settling(2, 0.15, 50)),
+    ],
+)
+def test_what_a_kind_of_schedule_needs_asks_for_it_and_the_command_line_wins(
+    text: str, overrides: dict[str, config.Override], kind: ScheduleKind, gauntlet: str, settling: Settling | None
+) -> None:
+    settings = parse(f"{text}\n{BOTS}", overrides).settings
+
+    assert (settings.schedule, settings.gauntlet, settings.settling) == (kind, gauntlet, settling)
 
 
 def test_every_way_to_reach_a_bot_is_read(tmp_path: Path) -> None:
@@ -226,8 +248,15 @@ def test_a_text_that_is_no_configuration_is_refused_where_it_is_wrong(text: str,
         ("options: {target: 1.5}", "1:19: target can't be '1.5'; target: a whole number from 1"),
         ("options: {target: 50, deals: 4}", "1:10: target means nothing where deals is 4"),
         ("format: games", "1:9: write one of duplicate, game, not 'games'"),
-        ("schedule: gauntlet", "1:11: 'gauntlet' is not supported yet: choose round-robin or balanced"),
-        ("schedule: adaptive", "1:11: 'adaptive' is not supported yet"),
+        ("schedule: swiss", "1:11: write one of round-robin, balanced, gauntlet, adaptive, not 'swiss'"),
+        ("schedule: gauntlet", "1:11: a gauntlet needs the bot that all others meet; name it with `gauntlet`"),
+        ("gauntlet: frist", "1:11: no bot is called 'frist'; did you mean `first`?"),
+        ("schedule: balanced\ngauntlet: first", "2:11: `gauntlet` goes with schedule gauntlet only; leave it out"),
+        ("gauntlet: first\nbudget: 9", "2:9: `budget` goes with schedule adaptive only; leave it out"),
+        ("until_settled: 0", "1:16: write a whole number from 1 to 1000, not '0'"),
+        ("tie_margin: -1", "1:13: write a number of points from 0 to 100, not '-1'"),
+        ("tie_margin: .inf", "1:13: write a number of points from 0 to 100, not '.inf'"),
+        ("budget: many", "1:9: write a whole number from 1 to 1000000, not 'many'"),
         ("isolation: bwrap", "1:12: write one of auto, bubblewrap, none, not 'bwrap'"),
         ("limits: {memory: lots}", "1:18: write an amount of memory such as 512MB or 1GB, not 'lots'"),
         ("limits: {memory: 1MB}", "1:18: an amount of memory is from 32 MB to 10 TB here, not 1MB"),
@@ -496,7 +525,11 @@ def _variations() -> list[Any]:
         "sides": ["single", "double", None],
         "options": [{}, {"target": 5}, {"target": [1]}, [], 3],
         "format": ["game", "duplicate", "none"],
-        "schedule": ["round-robin", "balanced", "gauntlet", 1],
+        "schedule": ["round-robin", "balanced", "adaptive", 1],
+        "gauntlet": ["one", True, "", None],
+        "until_settled": [3, 0, 1001, "3", 2.5],
+        "tie_margin": [0, 0.15, 100, -0.1, 100.5, "0.1", True],
+        "budget": [1, 10**6, 0, 10**6 + 1, None],
         "boards": [1, None, 0, 10**7, "1"],
         "seed": ["x", 5, None, "", True, []],
         "time": [{}, 5, {"start": 1}],

@@ -203,6 +203,76 @@ def test_boards_below_a_full_round_robin_are_balanced() -> None:
     assert len(matches) == 30
 
 
+# --- Gauntlets and openings ---
+
+
+def gauntlet(game: Game, count: int, boards: int | None = None) -> tuple[list[Match], list[Match]]:
+    """Return the matches of a gauntlet of the first bot, and what they are to the others: line-ups without it."""
+    asked = Settings(schedule=ScheduleKind.GAUNTLET, gauntlet="bot 0", boards=boards, fill=True, partners=game.partners)
+    matches = make_schedule(asked, game, bots(count), KEY)
+    field = [
+        Match(match.number, tuple(bot for bot in match.line_up if bot != "bot 0"), match.deals) for match in matches
+    ]
+    return list(matches), field
+
+
+@pytest.mark.parametrize(
+    ("game", "count", "boards"),
+    [
+        (HEARTS, 5, None),
+        (HEARTS, 9, None),
+        (HEARTS, 30, 40),
+        (HEARTS, 4, None),
+        (HEARTS, 3, None),
+        (HEARTS, 2, None),
+        (heartswitch(3), 7, 50),
+        (heartswitch(6), 9, None),
+        (heartswitch(4, "partners"), 6, None),
+        (heartswitch(6, "partners"), 6, 33),
+    ],
+)
+def test_in_a_gauntlet_one_bot_meets_all_others_who_are_treated_alike(
+    game: Game, count: int, boards: int | None
+) -> None:
+    matches, field = gauntlet(game, count, boards)
+
+    played = Counter(bot for match in field for bot in set(match.line_up))
+    met = Counter(pair for match in field for pair in combinations(sorted(set(match.line_up)), 2))
+    meetings = [met[pair] for pair in combinations(bots(count)[1:], 2)]
+    assert all(match.line_up.count("bot 0") == 1 for match in matches)
+    assert set(played) == set(bots(count)[1:])
+    assert len(set(played.values())) == 1
+    assert played["bot 1"] * matches[0].deals >= (boards or 120)
+    assert not meetings or max(meetings) - min(meetings) <= (2 if boards == 40 else 1)
+    assert imbalance(matches, game).seats[0] > 0
+
+
+def test_in_a_gauntlet_all_sit_at_all_distances_behind_the_one() -> None:
+    matches, _ = gauntlet(HEARTS, 5)
+
+    behind = Counter(
+        (match.line_up[(match.line_up.index("bot 0") + distance) % 4], distance)
+        for match in matches
+        for distance in range(1, 4)
+    )
+    assert len(behind) == 4 * 3
+    assert len(set(behind.values())) == 1
+
+
+def test_a_gauntlet_needs_a_bot_that_takes_part() -> None:
+    with pytest.raises(BadInput, match="name one with --gauntlet, of bot 0, bot 1"):
+        make_schedule(Settings(schedule=ScheduleKind.GAUNTLET, gauntlet="bot 9"), HEARTS, bots(2), KEY)
+
+
+@pytest.mark.parametrize(("boards", "expected"), [(None, 40), (100, 100)])
+def test_the_opening_of_an_adaptive_schedule_is_short_and_even(boards: int | None, expected: int) -> None:
+    matches = make_schedule(Settings(schedule=ScheduleKind.ADAPTIVE, boards=boards), HEARTS, bots(12), KEY)
+
+    measured = imbalance(matches, HEARTS)
+    assert measured.boards == (expected, expected)
+    assert measured.meetings[0] > 0
+
+
 # --- Any schedule ---
 
 
@@ -247,7 +317,7 @@ def test_a_known_schedule_stays_as_it_is() -> None:
     players=st.sampled_from([3, 4, 5, 6]),
     count=st.integers(2, 9),
     boards=st.integers(1, 60),
-    kind=st.sampled_from([None, *ScheduleKind]),
+    kind=st.sampled_from([None, ScheduleKind.ROUND_ROBIN, ScheduleKind.BALANCED, ScheduleKind.ADAPTIVE]),
     placed=st.sampled_from(Format),
     key=st.binary(min_size=32, max_size=32),
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from arena.cli.leaderboard import print_leaderboard
 from arena.cli.options import (
@@ -23,7 +25,7 @@ from arena.cli.options import (
     store_option,
 )
 from arena.cli.playing import pace_of, play_and_show
-from arena.errors import BadInput
+from arena.errors import BadInput, Interrupted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,12 +72,27 @@ def command(path: Path, store: str, server: str | None, as_json: bool, **given: 
     """
     how = {name: given.pop(name) for name in ("skip_broken", *PACE, "resume", "fresh")}
     overrides = overrides_of(given)
+    for name, value in {"seed": given["seed"], "resume": how["resume"]}.items():
+        if value == "":
+            raise click.UsageError(f"--{name} is empty: give it a text, or leave it out.")
     if how["resume"] and how["fresh"]:
         raise click.UsageError("--resume and --fresh exclude each other: leave one of them out.")
     if server is not None:
+        _refuse_local_options(click.get_current_context())
         _play_on_server(server, path, overrides, as_json=as_json)
     else:
         _play_here(path, store, overrides, how, as_json=as_json)
+
+
+def _refuse_local_options(context: click.Context) -> None:
+    """Raise UsageError for options that a server would not heed."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
+        if given and name in ("skip_broken", "store", "resume", "fresh", *PACE):
+            raise click.UsageError(
+                f"{parameter.opts[0]} is not for --server, which plays in its own way: leave it out."
+            )
 
 
 def _play_here(
@@ -128,8 +145,24 @@ def _play_on_server(server: str, path: Path, overrides: Mapping[str, Any], *, as
         for name, value in overrides.items()
     }
 
-    def play(_stop: asyncio.Event) -> AsyncGenerator[Event, None]:
-        return run_on_server(server, text, path.resolve(), texts)
+    where = path.resolve()
 
-    tournament = play_and_show(play, lambda _tournament: None)
+    async def play(stop: asyncio.Event) -> AsyncGenerator[Event, None]:
+        async with contextlib.aclosing(run_on_server(server, text, where, texts)) as events:
+            stopping = asyncio.create_task(stop.wait())
+            while True:
+                coming = asyncio.ensure_future(anext(events, None))
+                await asyncio.wait({coming, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.gather(coming, return_exceptions=True)
+                    raise Interrupted(left)
+                event = coming.result()
+                if event is None:
+                    stopping.cancel()
+                    return
+                yield event
+
+    left = f"the server plays on: `arena leaderboard --server {server}` shows how far it is"
+    tournament = play_and_show(play, lambda _tournament: None, stopping="leaving the server", stopped=left)
     print_server_leaderboard(server, tournament, as_json=as_json)
