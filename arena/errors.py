@@ -6,6 +6,7 @@ ArenaError
 │   ├── BadGame         an unknown game, number of players or option
 │   ├── BadConfig       a bots.yaml with problems, all of them listed
 │   ├── BadStore        a database that cannot be used
+│   │   └── DamagedStore    one in which something that was kept cannot be read any more
 │   └── BotUnusable     a bot that cannot be started or reached
 ├── IllegalChoice       a choice that the rules refuse (also a ValueError)
 ├── Malformed           bytes that are not the message they should be
@@ -41,6 +42,10 @@ class BadConfig(BadInput):
 
 class BadStore(BadInput):
     """A database that cannot be opened, read or written as it is."""
+
+
+class DamagedStore(BadStore):
+    """A database in which something that was kept cannot be read any more."""
 
 
 class BotUnusable(BadInput):

@@ -19,8 +19,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
-import stat
 import sys
 import traceback
 from abc import ABC, abstractmethod
@@ -34,8 +32,9 @@ import grpc.aio
 from arena import wire
 from arena.cards import Card, Rank, Suit
 from arena.decision import Choice, DealResult, Decision, Description
-from arena.errors import BotUnusable, Malformed
+from arena.errors import BadInput, BotUnusable, Malformed
 from arena.game import PassDirection, Phase
+from arena.sockets import free_socket, owned_socket
 
 __all__ = [
     "Bot",
@@ -105,8 +104,6 @@ class Bot(ABC):
             asyncio.run(_serve(self, address))
         except BotUnusable as problem:
             _refuse(str(problem))
-        if address.startswith("unix:"):
-            Path(address.removeprefix("unix:")).unlink(missing_ok=True)
 
 
 async def choose(bot: Bot, decision: Decision) -> Choice:
@@ -140,12 +137,16 @@ async def create_server(bot: Bot, address: str) -> tuple[grpc.aio.Server, int]:
     Raises BotUnusable if the address can't be had. A socket file that nobody serves any more is removed.
     """
     if address.startswith("unix:"):
-        _free_socket(Path(address.removeprefix("unix:")))
+        try:
+            free_socket(Path(address.removeprefix("unix:")))
+        except BadInput as error:
+            raise BotUnusable(str(error)) from error
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
     server.add_generic_rpc_handlers((_Servicer(bot).handlers(),))
     try:
         port = server.add_insecure_port(address)
     except RuntimeError as error:
+        await server.stop(None)
         raise BotUnusable(f"cannot serve at {address}: it is in use, or no address of this machine") from error
     await server.start()
     return server, port
@@ -200,27 +201,9 @@ async def _serve(bot: Bot, address: str) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     server, _port = await create_server(bot, address)
-    await stopped.wait()
-    await server.stop(grace=0)
-
-
-def _free_socket(path: Path) -> None:
-    """Remove the socket file of a server that is gone; raise BotUnusable if something else is in the way."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(mode):
-        raise BotUnusable(
-            f"cannot serve at unix:{path}: there is a file that is no socket; remove it, or choose another path"
-        )
-    with socket.socket(socket.AF_UNIX) as probe:
-        try:
-            probe.connect(str(path))
-        except ConnectionRefusedError:
-            path.unlink()
-        else:
-            raise BotUnusable(f"cannot serve at unix:{path}: another server is listening there")
+    with owned_socket(address):
+        await stopped.wait()
+        await server.stop(grace=0)
 
 
 def _burden(card: Card) -> tuple[bool, int, int]:

@@ -26,6 +26,7 @@ from arena.config import OVERRIDES, parse_config
 from arena.errors import ArenaError, BadInput, BadStore, Interrupted
 from arena.events import Event
 from arena.report import document_text
+from arena.sockets import free_socket
 from arena.store import Store
 from arena.tournament import Pace, run_tournament
 from arena.v1 import arena_pb2, arena_pb2_grpc
@@ -202,6 +203,8 @@ async def create_server(servicer: ArenaServicer, address: str) -> tuple[grpc.aio
     Raises BadInput for an address that others than this machine's users can reach, or that cannot be had.
     """
     _check_local(address)
+    if address.startswith("unix:"):
+        free_socket(Path(address.removeprefix("unix:")))
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
     arena_pb2_grpc.add_ArenaServiceServicer_to_server(servicer, server)
     health_servicer = health.HealthServicer()
@@ -212,6 +215,7 @@ async def create_server(servicer: ArenaServicer, address: str) -> tuple[grpc.aio
     try:
         port = server.add_insecure_port(address)
     except RuntimeError as error:
+        await server.stop(None)
         raise BadInput(
             f"cannot serve at {address}: it is in use, or no address of this machine; choose another with --listen"
         ) from error

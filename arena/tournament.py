@@ -12,12 +12,12 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from arena.dealing import Seed
 from arena.disqualification import blocks, disqualified
@@ -38,6 +38,8 @@ from arena.table import TableRules, Void
 
 if TYPE_CHECKING:
     from arena.store import Store
+
+T = TypeVar("T")
 
 MAX_ATTEMPTS = 3
 """How often a match may be void through the arena's own faults before the tournament gives up."""
@@ -101,10 +103,12 @@ async def run_tournament(
             return
         notices: list[str] = []
         pace = pace or Pace()
+        stop = stop or asyncio.Event()
         if resume is not None:
             settings = _resumable(store.tournament(resume), settings, entries, notices)
         async with _open_roster(settings, entries, pace, notices) as (roster, enforcement):
-            working = await _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
+            checking = _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
+            working = await _unless_stopped(checking, stop)
             tournament = _find(store, settings, working, resume=resume, fresh=fresh)
             if tournament is None:
                 tournament = _create(store, settings, working, notices, plan_of)
@@ -114,7 +118,7 @@ async def run_tournament(
             if enforcement is not None and enforcement.obstacle:
                 yield Notice(f"NO SANDBOX: bots can read and change whatever you can, since {enforcement.obstacle}")
             yield Notice(str(imbalance(store.matches(tournament.id), game_of(tournament.settings))))
-            playing = _Playing(store, tournament, plan_of(tournament), roster, pace, notices, stop or asyncio.Event())
+            playing = _Playing(store, tournament, plan_of(tournament), roster, pace, notices, stop)
             async with contextlib.aclosing(playing.events()) as events:
                 async for event in events:
                     yield event
@@ -156,6 +160,20 @@ async def _open_roster(
             await roster.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _unless_stopped(work: Coroutine[Any, Any, T], stop: asyncio.Event) -> T:
+    """Do some work before play; raise Interrupted as soon as play is to stop."""
+    tasks = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not tasks[0].done():
+            raise Interrupted("stopped before play; the same command begins again")
+        return tasks[0].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _check_bots(

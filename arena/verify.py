@@ -7,7 +7,6 @@ rules. The first difference is raised, with its place. Ratings are compared thro
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile, zip_longest
@@ -17,7 +16,7 @@ from arena.cards import format_cards
 from arena.dealing import Seed
 from arena.difference import Difference, compare_rows, located
 from arena.disqualification import BLOCK, Conduct, Retirement
-from arena.errors import BadInput, BadStore, Malformed
+from arena.errors import BadInput, DamagedStore
 from arena.game import Game
 from arena.match import Match, deal_hands, table_results
 from arena.plan import Plan, Played
@@ -70,7 +69,10 @@ def verify_tournament(
         first = plan.begin()
     except BadInput as error:
         raise Difference("the settings", "some that can be played", error) from error
-    return _Verification(store, tournament, game).run(plan, first)
+    try:
+        return _Verification(store, tournament, game).run(plan, first)
+    except DamagedStore as error:
+        raise Difference("what is kept", "readable rows", error) from error
 
 
 def _verify_seed(tournament: Tournament, commitment: str | None) -> None:
@@ -225,10 +227,8 @@ class _Verification:
         tables: list[list[DealRecord]] = [[] for _ in range(count)]
         try:
             kept = self._store.records(self._tournament.id, match.number)
-        except BadStore as error:
-            if isinstance(error.__cause__, zlib.error | Malformed):
-                raise Difference("the records", "readable ones", error.__cause__) from error
-            raise
+        except DamagedStore as error:
+            raise Difference("the records", "readable ones", error.__cause__) from error
         for table, record in kept:
             if not 0 <= table < count:
                 raise Difference("the record", "none of such a table", "one", table=table, deal=record.number)
@@ -302,8 +302,8 @@ class _Rows(Generic[Row]):
     def _read(self, rows: Callable[[], Iterable[Row]]) -> Iterator[Row]:
         try:
             yield from rows()
-        except ValueError as error:
-            raise Difference(f"the {self._what}", "readable ones", error) from error
+        except DamagedStore as error:
+            raise Difference(f"the {self._what}", "readable ones", error.__cause__) from error
 
 
 def _block(match: Match) -> int:

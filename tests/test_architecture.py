@@ -20,7 +20,7 @@ from arena import errors
 ROOT = Path(__file__).parents[1]
 
 LEVELS = (
-    *("errors", "difference", "text", "document", "fields"),
+    *("errors", "difference", "text", "sockets", "document", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
     *("v1", "wire", "sdk", "players"),

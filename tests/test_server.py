@@ -200,6 +200,22 @@ async def test_a_port_in_use_is_refused(address: str, tmp_path: Path) -> None:
         await create_server(ArenaServicer(str(tmp_path / "s.db"), Pace()), address)
 
 
+async def test_a_file_or_a_living_server_in_the_way_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("precious")
+    servicer = ArenaServicer(str(tmp_path / "served.db"), Pace())
+    server, _ = await create_server(servicer, f"unix:{tmp_path}/arena.sock")
+
+    with pytest.raises(BadInput, match="no socket"):
+        await create_server(servicer, f"unix:{tmp_path}/precious.txt")
+    with pytest.raises(BadInput, match="another server is listening"):
+        await create_server(servicer, f"unix:{tmp_path}/arena.sock")
+    with pytest.raises(BadInput, match="does not exist"):  # it answers still
+        await leaderboard_of_server(f"unix:{tmp_path}/arena.sock", None)
+    await server.stop(None)
+
+    assert (tmp_path / "precious.txt").read_text() == "precious"
+
+
 async def test_it_serves_on_a_unix_socket(tmp_path: Path) -> None:
     servicer = ArenaServicer(str(tmp_path / "served.db"), Pace())
     server, _ = await create_server(servicer, f"unix:{tmp_path}/arena.sock")

@@ -520,7 +520,7 @@ def test_damaged_record_is_told(store: Store) -> None:
     with store._database.writing() as connection:
         connection.execute(sa.text("UPDATE records SET record = :data"), {"data": b"nothing"})
 
-    with pytest.raises(BadStore, match="the records of match 1 are damaged"):
+    with pytest.raises(BadStore, match="the records of match 1 cannot be read"):
         store.records("0123456789ab", 1)
 
 
@@ -626,3 +626,17 @@ def test_opening_again_changes_nothing(path: Path) -> None:
     Store.open(path).close()
 
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_database_that_is_taken_away_while_it_is_used_is_noticed(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "arena.db"
+    Store.open(tmp_path / "other.db").close()
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), [])
+        path.unlink()
+        if how == "replaced":
+            path.with_name("other.db").replace(path)
+
+        with pytest.raises(BadStore, match="was removed or replaced"):
+            store.finish(new_tournament().id)

@@ -117,7 +117,9 @@ class DealView:
         game = record.game
         width = min(NAME_WIDTH, (self._width - 24) // game.players - 1)
         names = (_name_column(f" {seat} {clean_line(bot)}", width) for seat, bot in enumerate(record.bots))
-        table = Table("trick", *names, Column("points", justify="right", no_wrap=True, min_width=6), box=None, header_style="bold")
+        table = Table(
+            "trick", *names, Column("points", justify="right", no_wrap=True, min_width=6), box=None, header_style="bold"
+        )
         trick_of = decision_tricks(record)
         substitutes = {(fault.seat, trick_of.get(fault.decision)) for fault in record.faults}
         for number, trick in enumerate(tricks(record), 1):

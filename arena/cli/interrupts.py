@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def stopping_on_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
-    """Yield an event that the first SIGINT or SIGTERM sets; the second one cancels the task that runs inside.
+def stopping_on_signals(tell: Callable[[], None]) -> Iterator[asyncio.Event]:
+    """Yield an event that the first SIGINT or SIGTERM sets, after `tell`; the second one cancels the task that runs inside.
 
     To be used in a running event loop.
     """
@@ -20,7 +20,7 @@ def stopping_on_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
 
     def receive() -> None:
         if not stop.is_set():
-            tell("stopping: matches in play have 5 seconds to finish; once more stops at once")
+            tell()
             stop.set()
         elif task is not None:
             task.cancel()

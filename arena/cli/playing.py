@@ -20,9 +20,21 @@ Play = Callable[[asyncio.Event], "AsyncGenerator[Event, None]"]
 """Plays until the event is set, or to the end."""
 
 
-def play_and_show(play: Play, table: Callable[[str], RenderableType | None]) -> str:
-    """Play and show what happens on stderr; return the tournament's id, which `table` makes the live table of."""
-    return asyncio.run(_show(play, table))
+STOPPING = "stopping: matches in play have 5 seconds to finish; once more stops at once"
+
+
+def play_and_show(
+    play: Play,
+    table: Callable[[str], RenderableType | None],
+    *,
+    stopping: str = STOPPING,
+    stopped: str = "stopped at once; the same command plays the rest",
+) -> str:
+    """Play and show what happens on stderr; return the tournament's id, which `table` makes the live table of.
+
+    `stopping` is said at the first Ctrl-C; at the second Interrupted is raised with what `stopped` says.
+    """
+    return asyncio.run(_show(play, table, stopping, stopped))
 
 
 def pace_of(given: Mapping[str, Any]) -> Pace:
@@ -32,7 +44,7 @@ def pace_of(given: Mapping[str, Any]) -> Pace:
     return Pace(**{name: given[name] for name in PACE if given[name] is not None})
 
 
-async def _show(play: Play, table: Callable[[str], RenderableType | None]) -> str:
+async def _show(play: Play, table: Callable[[str], RenderableType | None], stopping: str, stopped: str) -> str:
     from rich.console import Console
 
     from arena.cli.interrupts import stopping_on_signals
@@ -42,7 +54,7 @@ async def _show(play: Play, table: Callable[[str], RenderableType | None]) -> st
     console = Console(stderr=True)
     tournament = ""
     display = LiveDisplay(console, lambda: table(tournament)) if console.is_terminal else PlainDisplay(console)
-    with display, stopping_on_signals(lambda text: console.print(text, markup=False)) as stop:
+    with display, stopping_on_signals(lambda: console.print(stopping, markup=False)) as stop:
         try:
             async with contextlib.aclosing(play(stop)) as events:
                 async for event in events:
@@ -50,5 +62,5 @@ async def _show(play: Play, table: Callable[[str], RenderableType | None]) -> st
                         tournament = event.tournament
                     display.show(event)
         except asyncio.CancelledError:
-            raise Interrupted("stopped at once; the same command plays the rest") from None
+            raise Interrupted(stopped) from None
     return tournament

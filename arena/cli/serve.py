@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import click
 
@@ -34,16 +33,13 @@ def command(listen: str, store: str, tables: int) -> None:
 
     Whoever can reach the server can have it run commands as you: it listens on the loopback interface or a unix socket only.
     """
-    try:
-        asyncio.run(_serve(listen, store, tables))
-    finally:
-        if listen.startswith("unix:"):
-            Path(listen.removeprefix("unix:")).unlink(missing_ok=True)
+    asyncio.run(_serve(listen, store, tables))
 
 
 async def _serve(listen: str, store_url: str, tables: int) -> None:
     from arena.cli.interrupts import stopping_on_signals
     from arena.server import ArenaServicer, create_server
+    from arena.sockets import owned_socket
     from arena.store import Store
     from arena.tournament import Pace
 
@@ -52,7 +48,8 @@ async def _serve(listen: str, store_url: str, tables: int) -> None:
     server, port = await create_server(servicer, listen)
     address = listen if listen.startswith("unix:") else f"{listen.rpartition(':')[0]}:{port}"
     click.echo(f"arena serves at {address}; stop it with Ctrl-C", err=True)
-    with stopping_on_signals(lambda text: click.echo(text, err=True)) as stop:
+    tell = "stopping: what is in play has 5 seconds to finish; once more stops at once"
+    with owned_socket(listen), stopping_on_signals(lambda: click.echo(tell, err=True)) as stop:
         try:
             await stop.wait()
         finally:

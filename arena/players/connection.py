@@ -58,10 +58,16 @@ class _Question:
 
     decision: Decision
     answer: asyncio.Future[Answer]
+    stalled: bool = False
+    """Whether it was asked before, while the arena itself stood still for longer than is credited."""
 
     def fail(self, failure: Failure) -> None:
         if not self.answer.done():
             self.answer.set_exception(Failure(failure.evidence, failure.elapsed, failure.credit))
+
+
+class _Stalled(Failure):
+    """No answer in time, while the arena itself stood still for longer than is credited: it may not be the bot's doing."""
 
 
 class _Place:
@@ -235,6 +241,11 @@ class Connection(Player):
                 failed = failure
             else:
                 return
+        if isinstance(failed, _Stalled) and not asked[0].stalled:
+            asked[0].stalled = True
+            await self._instance.put_down()
+            await self._ask(deque(asked), 1)
+            return
         if len(asked) == 1:
             asked[0].fail(failed)
             if failed.evidence.kind is not FaultKind.MALFORMED:
@@ -292,7 +303,9 @@ class Connection(Player):
             except (TimeoutError, EOFError, CallFailed) as error:
                 time = _Time.of(loop.time() - began, self._credit(late, limit))
                 evidence = await self._instance.explain(error, time.elapsed, limit.total)
-                raise Failure(evidence, time.elapsed / count, time.credit / count) from None
+                stalled = isinstance(error, TimeoutError) and count == 1 and late.seconds > limit.decision
+                kind = _Stalled if stalled else Failure
+                raise kind(evidence, time.elapsed / count, time.credit / count) from None
         return reply, time
 
     def _credit(self, late: Watch, limit: _Limit) -> float:

@@ -23,7 +23,7 @@ from arena.errors import BotUnusable
 from arena.players.base import Player, Setup, Transport
 from arena.players.connection import Connection
 from arena.players.endpoint import Endpoint
-from arena.players.freezer import Freezer, GroupFreezer, SignalFreezer, find_groups
+from arena.players.freezer import Freezer, find_groups, parent_of
 from arena.players.lag import Lag
 from arena.players.process import Command, Exit, Process, Supervisor
 from arena.players.sandbox import PORT, SOCKET, Sandbox
@@ -148,7 +148,7 @@ class LaunchedBot(Endpoint):
             self._address = f"unix:{self._folder / 'bot.sock'}"
         process = await self._launch(make_command(self._entry, self._address))
         if self._launcher.freezes:
-            self._freezer = SignalFreezer(process.pid, below_only=False)
+            self._freezer = Freezer(parent_of(process.pid))
         return self._address
 
     async def _open_in(self, sandbox: Sandbox, deadline: float) -> str:
@@ -156,14 +156,12 @@ class LaunchedBot(Endpoint):
         self._address = f"127.0.0.1:{PORT}" if self._entry.tcp else f"unix:{SOCKET}"
         self._folder = self._launcher.make_folder()
         self._group = self._launcher.make_group(self._folder.name)
-        if self._group is not None:
-            self._freezer = GroupFreezer(self._group)
         command = make_command(self._entry, self._address)
         process = await self._launch(
             sandbox.confine(self._entry, command, self._folder, self._launcher.folders, self._group)
         )
-        if self._launcher.freezes and self._freezer is None:
-            self._freezer = SignalFreezer(process.pid, below_only=True)
+        if self._launcher.freezes:
+            self._freezer = Freezer(process.pid, self._group)
         try:
             self._socket = await find_socket(process, deadline)
         except FileNotFoundError:
@@ -203,7 +201,6 @@ class LaunchedBot(Endpoint):
             os.close(descriptor)
         freezer, self._freezer = self._freezer, None
         if freezer is not None:
-            freezer.thaw()
             freezer.close()
         group, self._group = self._group, None
         try:
@@ -258,7 +255,7 @@ class Launcher(Transport):
     def make_folder(self) -> Path:
         """Make a new private folder for one socket; raise BotUnusable if its path is too long for a socket's."""
         self.folders += 1
-        folder = self._setup.folder / f"{self.folders:x}"
+        folder = self._setup.folder / token_hex(3)  # not a number, which would tell who started when
         if len(os.fsencode(folder / "bot.sock")) > _LONGEST_SOCKET_PATH:
             raise BotUnusable(f"the path {folder} is too long for a socket; set TMPDIR to a shorter one, such as /tmp")
         folder.mkdir(mode=0o700, parents=True)

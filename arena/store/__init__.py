@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, Final, Self
 
 import sqlalchemy as sa
 
-from arena.errors import BadInput, BadStore, Malformed
+from arena.errors import BadInput, BadStore, DamagedStore, Malformed
 from arena.match import Match, MatchResult
 from arena.record import DealRecord
 from arena.results import Result
@@ -199,7 +199,8 @@ class Store:
             query = query.where(MATCHES.c.done == done)
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(MATCHES.c.number)).all()
-        return [read_match(*row) for row in rows]
+        with self._readable("the schedule"):
+            return [read_match(*row) for row in rows]
 
     def attempts(self, tournament_id: str) -> dict[int, int]:
         """Return how often matches were void, by number; those that never were are left out."""
@@ -228,8 +229,9 @@ class Store:
         while True:
             with self._database.reading() as connection:
                 rows = connection.execute(query.where(place > last)).all()
-            for row in rows:
-                yield read_result(*row)
+            with self._readable("the results"):
+                results = [read_result(*row) for row in rows]
+            yield from results
             if len(rows) < _CHUNK:
                 return
             last = rows[-1][:3]
@@ -248,10 +250,8 @@ class Store:
         query = query.where((c.tournament == self._key(tournament_id)) & (c.match == match))
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(c.table, c.deal)).all()
-        try:
+        with self._readable(f"the records of match {match}"):
             return [(table, read_record(data)) for table, _, data in rows]
-        except (zlib.error, Malformed) as error:
-            raise BadStore(f"{self.place}: the records of match {match} are damaged ({error}); {CURE}") from error
 
     def faults(self, tournament_id: str) -> list[StoredFault]:
         """Return all faults of a tournament, in order of match, table and when they happened."""
@@ -260,17 +260,22 @@ class Store:
         query = sa.select(*columns).where(c.tournament == self._key(tournament_id))
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(c.match, c.table, c.position)).all()
-        return [read_fault(*row) for row in rows]
+        with self._readable("the faults"):
+            return [read_fault(*row) for row in rows]
 
     # --- Inside ---
 
     def _tournament(self, row: Mapping[Any, Any]) -> Tournament:
-        try:
+        with self._readable(f"what is kept of tournament {row['id']}"):
             return read_tournament(row)
-        except (ValueError, TypeError, KeyError) as error:
-            raise BadStore(
-                f"{self.place}: what is kept of tournament {row['id']} is damaged ({error}); {CURE}"
-            ) from error
+
+    @contextmanager
+    def _readable(self, what: str) -> Iterator[None]:
+        """Raise DamagedStore where rows do not hold what they should."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, AttributeError, zlib.error, Malformed) as error:
+            raise DamagedStore(f"{self.place}: {what} cannot be read ({error}); {CURE}") from error
 
     def _key(self, tournament_id: str) -> int:
         """Return the number that stands for a tournament in the other tables."""

@@ -33,6 +33,7 @@ class Database:
         self._engine = engine
         self.place = place
         """The path, or the URL without its password."""
+        self._file: tuple[int, int] | None = None  # which file it is, in SQLite
 
     @classmethod
     def open(cls, where: str | Path, *, create: bool) -> Self:
@@ -45,6 +46,7 @@ class Database:
         database = cls(_engine(url), place)
         try:
             database._bring_up_to_date()
+            database._file = _identity(Path(place)) if sqlite else None
         except BaseException:
             database.close()
             raise
@@ -65,6 +67,10 @@ class Database:
         """Begin a transaction that writes, and commit it at the end; whatever goes wrong, it leaves nothing."""
         with self._telling(), self._engine.connect().execution_options(writes=True) as connection, connection.begin():
             yield connection
+        if self._file is not None and _identity(Path(self.place)) != self._file:
+            raise BadStore(
+                f"{self.place} was removed or replaced while it was in use: what was played since then is lost"
+            )
 
     def coordinate(self) -> AbstractContextManager[None]:
         """Hold the right to play tournaments, as one process at a time; raise BadStore where it is taken."""
@@ -236,3 +242,12 @@ def _meaning(error: BaseException | None) -> str:
 
 def _one_line(error: BaseException | None) -> str:
     return " ".join(str(error).split())
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return which file is at a path, None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from arena.players.supervisor import descendants
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots" / "bots.yaml"
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -139,6 +141,10 @@ def test_a_match_can_be_shown(arena: Arena) -> None:
         (("tournament", "--store", "nowhere/arena.db"), "nowhere"),
         (("tournament", "--store", "bots.yaml"), "bots.yaml"),
         (("tournament", "--resume", "zz"), "zz"),
+        (("tournament", "--resume", ""), "--resume is empty"),
+        (("tournament", "--seed", ""), "--seed is empty"),
+        (("tournament", "--server", "127.0.0.1:1", "--fresh"), "--fresh is not for --server"),
+        (("tournament", "--server", "127.0.0.1:1", "--tables", "3"), "--tables is not for --server"),
         (("tournament", "--resume", "zz", "--fresh"), "exclude each other"),
         (("tournament", "--server", "127.0.0.1:1"), "arena serve"),
         (("leaderboard",), "arena tournament"),
@@ -204,6 +210,12 @@ def wait_for(process: subprocess.Popen[str], text: str) -> str:
     pytest.fail(f"{text!r} never came: {read}")
 
 
+def wait_for_child(process: subprocess.Popen[str]) -> None:
+    """Wait until it has started something."""
+    while not descendants(process.pid):
+        assert process.poll() is None
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 def test_an_interrupted_tournament_exits_with_3_and_goes_on(tmp_path: Path, arena: Arena, number: int) -> None:
     whole = arena(
@@ -243,6 +255,20 @@ def test_a_second_signal_stops_at_once(tmp_path: Path, arena: Arena) -> None:
     assert "stopped at once; the same command plays the rest" in errors
 
 
+def test_interrupted_while_bots_start_it_stops_at_once(tmp_path: Path, arena: Arena) -> None:
+    del arena
+    (tmp_path / "bots.yaml").write_text(
+        "bots:\n" + "".join(f"  - name: {name}\n    command: [sleep, '600']\n" for name in "abcd")
+    )
+    playing = start(tmp_path, "tournament", "--startup-time", "300s")
+    wait_for_child(playing)
+    playing.send_signal(signal.SIGINT)
+    _, errors = playing.communicate(timeout=60)
+
+    assert playing.returncode == 3, errors
+    assert "stopped before play" in errors
+
+
 def test_killed_at_once_nothing_is_left_and_the_rest_is_played(tmp_path: Path, arena: Arena) -> None:
     whole = arena(
         "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json", "--store", "whole.db"
@@ -267,6 +293,18 @@ def server(tmp_path: Path, arena: Arena) -> Iterator[str]:
     serving.terminate()
     _, errors = serving.communicate(timeout=40)
     assert serving.returncode == 0, errors
+
+
+def test_leaving_a_server_does_not_stop_it(arena: Arena, server: str, tmp_path: Path) -> None:
+    (tmp_path / "bots.yaml").write_text(IN_PROCESS.replace("boards: 24", "boards: 2400"))
+    watching = start(tmp_path, "tournament", "--server", server)
+    wait_for(watching, "match 1 of")
+    watching.send_signal(signal.SIGINT)
+    _, errors = watching.communicate(timeout=30)
+
+    assert watching.returncode == 3
+    assert "the server plays on" in errors
+    assert arena("leaderboard", "--server", server).returncode == 0
 
 
 def test_a_server_plays_and_shows_the_same(arena: Arena, server: str) -> None:

@@ -1,0 +1,52 @@
+"""Unix sockets as files: made room for without harm to anybody, and removed by whoever bound them, and nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from arena.errors import BadInput
+
+
+def free_socket(path: Path) -> None:
+    """Remove the socket file of a server that is gone; raise BadInput if something else is in the way."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise BadInput(
+            f"cannot serve at unix:{path}: there is a file that is no socket; remove it, or choose another path"
+        )
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+        else:
+            raise BadInput(f"cannot serve at unix:{path}: another server is listening there; choose another path")
+
+
+@contextmanager
+def owned_socket(address: str) -> Iterator[None]:
+    """Remove the socket file of `unix:/path` at the end, if it is still the one that is there now; else do nothing."""
+    path = Path(address.removeprefix("unix:"))
+    identity = _identity(path) if address.startswith("unix:") else None
+    try:
+        yield
+    finally:
+        if identity is not None and _identity(path) == identity:
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
