@@ -16,7 +16,7 @@ from arena.clock import TimeControl
 from arena.decision import Decision
 from arena.players import launcher as launching
 from arena.players.base import Player, Setup
-from arena.players.freezer import LOOK_AFTER, find_groups
+from arena.players.freezer import PATIENCE, find_groups
 from arena.players.launcher import Launcher
 from arena.players.sandbox import Sandbox
 from arena.players.supervisor import descendants
@@ -28,6 +28,7 @@ WAYS = [
     pytest.param(ENFORCED.sandbox, False, id="by signals, in the sandbox", marks=needs_sandbox),
     *([pytest.param(ENFORCED.sandbox, True, id="as a cgroup", marks=needs_sandbox)] if find_groups() else []),
 ]
+PATIENT = TimeControl(decision=10.0, bank=5.0)
 Ask = Callable[..., Decision]
 
 
@@ -60,22 +61,35 @@ def processor_time() -> int:
 
 @pytest.mark.parametrize(("sandbox", "groups"), WAYS)
 async def test_who_is_not_asked_does_not_run(busy: Player, decision: Ask) -> None:
-    patient = TimeControl(decision=10.0, bank=5.0)
-    await busy.decide(decision(0, patient))
-    await asyncio.sleep(5 * LOOK_AFTER)
+    await busy.decide(decision(0, PATIENT))
+    await asyncio.sleep(3 * PATIENCE)
 
     before = processor_time()
     await asyncio.sleep(0.3)
 
     assert processor_time() == before
     for number in range(3):
-        assert await busy.decide(decision(number, patient))
+        assert await busy.decide(decision(number, PATIENT))
+
+
+@pytest.mark.parametrize(("sandbox", "groups"), WAYS)
+async def test_who_once_ran_without_being_asked_never_does_again(busy: Player, decision: Ask) -> None:
+    await busy.decide(decision(0, PATIENT))
+    await asyncio.sleep(3 * PATIENCE)
+    await busy.decide(decision(1, PATIENT))
+
+    used = []
+    for _ in range(5):
+        used.append(processor_time())
+        await asyncio.sleep(PATIENCE / 10)
+
+    assert used[-1] - used[0] <= 1
 
 
 @pytest.mark.parametrize(("sandbox", "groups"), WAYS)
 async def test_a_frozen_bot_is_asked_to_end_like_any_other(busy: Player, decision: Ask) -> None:
-    await busy.decide(decision(0, TimeControl(decision=10.0, bank=5.0)))
-    await asyncio.sleep(5 * LOOK_AFTER)
+    await busy.decide(decision(0, PATIENT))
+    await asyncio.sleep(3 * PATIENCE)
     began = time.monotonic()
 
     await busy.close()
