@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import struct
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sandboxes import needs_sandbox
 
 from arena.decision import Decision
+from arena.errors import BadInput, BotUnusable
+from arena.faults import Failure, FaultKind
+from arena.players import isolation
 from arena.players.base import Player, Setup
-from arena.players.launcher import Launcher
-from arena.settings import Entry
+from arena.players.isolation import enforce
+from arena.players.launcher import Launcher, make_command
+from arena.players.process import Command
+from arena.players.sandbox import SOCKET, Sandbox
+from arena.players.system_calls import REFUSED, make_filter
+from arena.players.watchdog import Watchdog, family, resident, share
+from arena.settings import Entry, Isolation, Limits
 
 BOT = Path(__file__).parent / "bots" / "misbehaving.py"
 Ask = Callable[..., Decision]
@@ -26,8 +40,9 @@ async def launch(boxed: Setup) -> AsyncIterator[Launch]:
     launcher = Launcher(boxed)
     players: list[Player] = []
 
-    def make(*arguments: str, **how: bool) -> Player:
-        entry = Entry("rogue", command=("python", str(BOT), *arguments), directory=BOT.parent, **how)
+    def make(*arguments: str, tcp: bool = False, whole_directory: bool = False) -> Player:
+        command = ("python", str(BOT), *arguments)
+        entry = Entry("rogue", command=command, directory=BOT.parent, tcp=tcp, whole_directory=whole_directory)
         players.append(launcher.player(entry, "0"))
         return players[-1]
 
@@ -48,3 +63,180 @@ async def test_a_bot_plays_in_the_sandbox_and_is_gone(launch: Launch, decision: 
 
     assert description.name == "Red bot"
     assert answer.choice.cards == decision().legal[:3]
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("way", "complaint"),
+    [
+        (["exit"], r"exited with code 3 before it answered Describe.*unix:/run/arena/bot\.sock.*\n +no model file"),
+        (["stranger"], "serves, but not arena.v1.BotService"),
+    ],
+    ids=["exit", "stranger"],
+)
+async def test_why_a_bot_does_not_start_is_told_as_without_the_sandbox(
+    launch: Launch, way: list[str], complaint: str
+) -> None:
+    with pytest.raises(BotUnusable, match=f"(?s)bot rogue: .*{complaint}"):
+        await launch(*way).start()
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("how", "code", "number"), [("7", 7, None), ("SIGSEGV", None, 11), ("SIGKILL", None, 9)], ids=str
+)
+async def test_how_a_bot_ended_is_told_as_without_the_sandbox(
+    launch: Launch, decision: Ask, how: str, code: int | None, number: int | None
+) -> None:
+    player = launch("crash", how)
+    await player.start()
+
+    with pytest.raises(Failure) as failure:
+        await player.decide(decision(13))
+
+    evidence = failure.value.evidence
+    assert (evidence.kind, evidence.exit_code, evidence.signal) == (FaultKind.DISCONNECTED, code, number)
+    assert evidence.stderr == "table flipped"
+
+
+@needs_sandbox
+async def test_a_bot_that_ends_on_request_has_the_time_for_it(boxed: Setup) -> None:
+    script = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(print('farewell') or 0)); print('here')"
+    entry = Entry("b", command=("python", "-c", f"{script}\nwhile True: time.sleep(1)"), directory=BOT.parent)
+    launcher = Launcher(boxed)
+    assert boxed.sandbox is not None
+    staging = launcher.make_folder()
+    process = await launcher.supervisor.launch(
+        boxed.sandbox.confine(entry, make_command(entry, f"unix:{SOCKET}"), staging, 0)
+    )
+    async with asyncio.timeout(10):
+        while "here" not in await process.output():
+            await asyncio.sleep(0.01)
+
+    await process.stop(5.0)
+
+    assert process.ended.result().output == "here\nfarewell"
+    assert process.ended.result().exit_code == 0
+    await launcher.close()
+
+
+def confined(limits: Limits, entry: Entry, *, root: bool = False) -> Command:
+    sandbox = Sandbox("/usr/bin/bwrap", limits, root=root)
+    return sandbox.confine(entry, make_command(entry, f"unix:{SOCKET}"), Path("/staging"), 3)
+
+
+def seen(command: Command) -> list[str]:
+    """Return what a sandbox shows, by its places inside."""
+    assert command.sandbox is not None
+    words = command.sandbox["arguments"]
+    return [words[place + 2] for place, word in enumerate(words) if word == "--ro-bind"]
+
+
+def test_a_bot_sees_the_files_that_its_command_names_and_no_others(tmp_path: Path) -> None:
+    for name in ("bot.py", "weights.bin", "other.py", "arena.db"):
+        (tmp_path / name).touch()
+    entry = Entry("b", command=("python", "bot.py", "--model=weights.bin"), directory=tmp_path)
+
+    named = [path for path in seen(confined(Limits(), entry)) if path.startswith(str(tmp_path))]
+    whole = seen(confined(Limits(), replace(entry, whole_directory=True)))
+
+    assert sorted(named) == [str(tmp_path / "bot.py"), str(tmp_path / "weights.bin")]
+    assert str(tmp_path) in whole
+    assert str(tmp_path / "arena.db") in whole  # lies over it, empty
+    assert not {"/", "/home", "/root", "/var", "/tmp", "/etc", str(Path.home())} & {*whole, *named}
+
+
+def test_the_limits_are_those_of_the_settings(tmp_path: Path) -> None:
+    entry = Entry("b", command=("python",), directory=tmp_path)
+
+    command = confined(Limits(memory=123_000_000, processes=7), entry)
+
+    assert command.sandbox is not None
+    assert command.sandbox["memory"] == 123_000_000
+    assert "RLIMIT_NPROC=8,RLIMIT_DATA=123000000,RLIMIT_NOFILE=1024," in command.argv[5]
+    assert command.environment["HOME"] == "/tmp"
+
+
+def test_what_other_users_cannot_read_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    entry = Entry("b", command=("python", "bot.py"), directory=tmp_path, whole_directory=True)
+
+    with pytest.raises(BotUnusable, match=rf"bot b: {tmp_path} can't be read in the sandbox.*chmod o\+rx"):
+        confined(Limits(), entry, root=True)
+
+
+async def test_a_sandbox_that_does_not_work_is_refused_or_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for program, said in (
+        (None, "bubblewrap is not installed: install"),
+        ("/bin/ls", "option.*info-fd.*see docs/operations.md"),
+    ):
+        monkeypatch.setattr(isolation, "find_bubblewrap", lambda program=program: program)
+
+        found = await enforce(Isolation.AUTO, Limits(), tmp_path)
+
+        assert found.sandbox is None
+        assert re.search(said, found.obstacle)
+        assert str(found).startswith("Bots ran without a sandbox")
+        with pytest.raises(
+            BadInput, match=f"isolation: bubblewrap is asked for, but the sandbox doesn't work: .*{said}"
+        ):
+            await enforce(Isolation.BUBBLEWRAP, Limits(), tmp_path)
+
+
+async def test_no_sandbox_is_made_where_none_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "find_bubblewrap", lambda: pytest.fail("looked for"))
+
+    assert await enforce(Isolation.NONE, Limits(), tmp_path) == isolation.Enforcement(None)
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_refuses_what_it_says_and_allows_the_rest(machine: str) -> None:
+    column, architecture, sockets = (0, 0xC000003E, 41) if machine == "x86_64" else (1, 0xC00000B7, 198)
+    program = make_filter(machine)
+
+    refused = {number for number in range(600) if not allows(program, architecture, number, 1)}
+
+    assert refused == {numbers[column] for numbers in REFUSED.values()}
+    assert {family for family in range(50) if allows(program, architecture, sockets, family)} == {1, 2, 10, 16}
+    assert not allows(program, 0x40000003, 1, 1)
+    assert not allows(program, architecture, 0x40000000, 1)
+    assert make_filter("sparc") == b""
+
+
+def allows(program: bytes, architecture: int, number: int, argument: int) -> bool:
+    """Run a filter as the kernel would."""
+    data = struct.pack("=IIQQ", number, architecture, 0, argument)
+    place = loaded = 0
+    while True:
+        code, yes, no, operand = struct.unpack_from("=HBBI", program, 8 * place)
+        place += 1
+        match code:
+            case 0x20:
+                (loaded,) = struct.unpack_from("=I", data, operand)
+            case 0x15:
+                place += yes if loaded == operand else no
+            case 0x35:
+                place += yes if loaded >= operand else no
+            case 0x06:
+                return bool(operand == 0x7FFF0000)
+
+
+SHARING = "import os, time; held = os.urandom(50_000_000); os.fork(); print('ready', flush=True); time.sleep(30)"
+
+
+def test_memory_that_processes_share_is_counted_once() -> None:
+    with subprocess.Popen([sys.executable, "-I", "-c", SHARING], stdout=subprocess.PIPE) as parent:
+        try:
+            assert parent.stdout is not None
+            parent.stdout.readline()
+            parent.stdout.readline()
+            processes = family(parent.pid)
+            pages, exact = sum(map(resident, processes)), sum(map(share, processes))
+
+            assert len(processes) == 2
+            assert pages > 100_000_000 > exact > 50_000_000
+            assert Watchdog(parent.pid, [], 100_000_000).look() == ""
+            assert Watchdog(parent.pid, [], 50_000_000).look() == "it used more than 50 MB of memory"
+        finally:
+            for pid in family(parent.pid)[::-1]:
+                os.kill(pid, 9)
