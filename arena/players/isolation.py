@@ -15,6 +15,7 @@ from arena.players.sandbox import SOCKET, Sandbox, find_bubblewrap
 from arena.settings import Entry, Isolation, Limits
 
 _PROBE: Final = "import socket, sys, time; socket.socket(socket.AF_UNIX).bind(sys.argv[1]); time.sleep(60)"
+_LAST_WORDS: Final = 2.0
 _CURES: Final = {
     "disable-userns": "bubblewrap 0.8 or newer is needed: upgrade it",
     "namespace": "user namespaces are not allowed here: docs/operations.md says how to allow them, also in containers",
@@ -80,6 +81,9 @@ async def _try(sandbox: Sandbox, folder: Path) -> str:
         process = await supervisor.launch(sandbox.confine(entry, command, staging, number=0))
         try:
             os.close(await find_socket(process, asyncio.get_running_loop().time() + PATIENCE))
+        except FileNotFoundError:
+            await asyncio.wait({process.ended}, timeout=_LAST_WORDS)
+            raise
         finally:
             await process.stop()
     except FileNotFoundError:
