@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from arena.adaptive import AdaptivePlan, Lead, Strengths
 from arena.compare import BUDGET, ComparisonPlan, Finding, other_bot
 from arena.errors import BadInput
-from arena.plan import Plan
+from arena.plan import FixedPlan, Plan
 from arena.results import Result
 from arena.schedule import make_schedule
 from arena.settings import Comparison, Settling, Tournament
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 def plan_of(tournament: Tournament, *, budget: int = BUDGET) -> Plan:
     """Return the plan that a tournament's settings ask for; the budget, in boards, is that of a comparison."""
     settings = tournament.settings
+    if settings.substitution is not None:
+        return FixedPlan(())  # its matches are those of another tournament, and were stored at the start
     if settings.comparison is not None:
         return _comparison_plan(tournament, settings.comparison, budget)
     if settings.settling is not None:

@@ -30,6 +30,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "tournament": "Play a tournament and show its leaderboard.",
     "compare": "Find out whether one bot is stronger than another.",
     "leaderboard": "Show the leaderboard of a tournament.",
+    "fairness": "Show how fair a tournament was: seats, deals, and who sat with whom.",
+    "substitute": "Play a tournament's deals again with a stand-in for one bot.",
     "games": "List the games, or the rules and options of one.",
     "show": "Show a match that was played, or one of its deals trick by trick.",
     "verify": "Deal, play and score a stored tournament again, and find the first difference.",
