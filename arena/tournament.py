@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -61,9 +62,14 @@ class Pace:
     processes: int | None = None
     """Bot processes at once; None for what fits in half the memory."""
     freeze: bool = False
-    """Whether launched bots that aren't being asked are stopped."""
+    """Whether launched bots that aren't being asked are stopped, on Linux."""
     bot_logs: Path | None = None
     """The folder where what bots write is kept; None to keep the last lines only."""
+
+    @property
+    def freezes(self) -> bool:
+        """Whether that is wanted and can be done."""
+        return self.freeze and sys.platform == "linux"
 
 
 def fixed_plan(tournament: Tournament) -> Plan:
@@ -113,7 +119,7 @@ async def run_tournament(
             if tournament is None:
                 tournament = _create(store, settings, working, notices, plan_of)
             if enforcement is not None:
-                store.note_enforced(tournament.id, f"{enforcement}{_FROZEN if pace.freeze else ''}")
+                store.note_enforced(tournament.id, f"{enforcement}{_FROZEN if pace.freezes else ''}")
             yield _started(store, tournament)
             if enforcement is not None and enforcement.obstacle:
                 yield Notice(f"NO SANDBOX: bots can read and change whatever you can, since {enforcement.obstacle}")
@@ -151,7 +157,13 @@ async def _open_roster(
         enforcement = await enforce(settings.isolation, settings.limits, folder) if launched else None
         sandbox = enforcement.sandbox if enforcement else None
         setup = Setup(
-            settings.time, folder, asyncio.Semaphore(pace.parallel), notices.append, sandbox, pace.bot_logs, pace.freeze
+            settings.time,
+            folder,
+            asyncio.Semaphore(pace.parallel),
+            notices.append,
+            sandbox,
+            pace.bot_logs,
+            pace.freezes,
         )
         roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
         try:

@@ -44,7 +44,7 @@ async def _serve(listen: str, store_url: str, tables: int) -> None:
     from arena.tournament import Pace
 
     Store.open(store_url).close()
-    servicer = ArenaServicer(store_url, Pace(tables=tables))
+    servicer = ArenaServicer(store_url, Pace(tables=tables, freeze=True))
     server, port = await create_server(servicer, listen)
     address = listen if listen.startswith("unix:") else f"{listen.rpartition(':')[0]}:{port}"
     click.echo(f"arena serves at {address}; stop it with Ctrl-C", err=True)

@@ -101,23 +101,28 @@ async def test_how_a_bot_ended_is_told_as_without_the_sandbox(
 
 @needs_sandbox
 async def test_a_bot_that_ends_on_request_has_the_time_for_it(boxed: Setup) -> None:
-    script = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(print('farewell') or 0)); print('here')"
-    entry = Entry("b", command=("python", "-c", f"{script}\nwhile True: time.sleep(1)"), directory=BOT.parent)
+    script = """import os, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(os.write(1, b"farewell") * 0))
+os.write(1, b"here\\n")
+while True:
+    time.sleep(1)"""
+    entry = Entry("b", command=("python", "-c", script), directory=BOT.parent)
     launcher = Launcher(boxed)
     assert boxed.sandbox is not None
     staging = launcher.make_folder()
     process = await launcher.supervisor.launch(
         boxed.sandbox.confine(entry, make_command(entry, f"unix:{SOCKET}"), staging, 0)
     )
-    async with asyncio.timeout(10):
-        while "here" not in await process.output():
-            await asyncio.sleep(0.01)
-
-    await process.stop(5.0)
+    try:
+        async with asyncio.timeout(10):
+            while "here" not in await process.output():
+                await asyncio.sleep(0.01)
+    finally:
+        await process.stop(5.0)
+        await launcher.close()
 
     assert process.ended.result().output == "here\nfarewell"
     assert process.ended.result().exit_code == 0
-    await launcher.close()
 
 
 def confined(limits: Limits, entry: Entry, *, root: bool = False) -> Command:
