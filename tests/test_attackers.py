@@ -31,8 +31,10 @@ from arena.decision import Decision
 from arena.errors import BotUnusable
 from arena.faults import Failure, FaultKind, substitute
 from arena.players.base import Player, Setup
+from arena.players.freezer import PATIENCE
 from arena.players.launcher import Launcher
 from arena.players.sandbox import OPEN_FILES
+from arena.players.supervisor import descendants
 from arena.report import stored_document
 from arena.settings import Entry, Isolation, Limits, Settings
 from arena.store import Store
@@ -149,6 +151,30 @@ async def test_an_attack_is_contained_and_harms_nobody(
     assert re.fullmatch(report, found)
     if name == "crowd":
         assert int(found) <= OPEN_FILES
+
+
+async def test_who_burns_all_cores_stands_still_while_others_think(patient: Setup, folder: Path, ask: Ask) -> None:
+    launcher = Launcher(replace(patient, freeze=True))
+    player = launcher.player(attacker(folder, "burn"), "0")
+    try:
+        await player.start()
+        await attack(player, ask())
+        await asyncio.sleep(3 * PATIENCE)
+        before = burnt()
+        await asyncio.sleep(0.3)
+        after = burnt()
+    finally:
+        await player.close()
+        await launcher.close()
+
+    assert len(before) > 15
+    assert after == before
+
+
+def burnt() -> dict[int, tuple[str, ...]]:
+    """Return the processor time of each process of that attacker, in ticks of the system."""
+    own = [pid for pid in descendants(os.getpid()) if b"\0burn.py\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return {pid: tuple(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]) for pid in own}
 
 
 @pytest.mark.parametrize(
