@@ -7,7 +7,7 @@ import re
 from arena.faults import Evidence, FaultKind
 from arena.text import clean_line
 
-_ERROR = re.compile(r"error|exception|panic|fatal", re.IGNORECASE)
+_ERROR = re.compile(r"error|err_|exception|panic|fatal", re.IGNORECASE)
 
 _MALFORMED = (
     ("the answer is to request", "copy `request_id` from the request into the response"),

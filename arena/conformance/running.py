@@ -40,8 +40,8 @@ SETTLING = 0.5
 RESTING = 1.0
 """Seconds for which it is watched then."""
 
-MOST_AT_REST = 0.5
-"""The part of one processor that a bot may use while it isn't asked."""
+MOST_AT_REST = 0.2
+"""The part of one processor that a bot may use while it isn't asked. Whoever wants all gets little more where many do."""
 
 PATIENCE = 3.0
 """Seconds that a bot has here to end, to be told how long it takes."""
@@ -167,14 +167,21 @@ async def rest(check: Check) -> Finding:
     bot = check.subject.launched
     assert bot is not None
     await asyncio.sleep(SETTLING)
-    before = bot.processor_seconds()
-    await asyncio.sleep(RESTING)
-    used = bot.processor_seconds() - before
-    share = used / RESTING
+    shares = [await _share_used(bot)]
+    if shares[0] > MOST_AT_REST:  # it may just be compiling what it needs
+        shares.append(await _share_used(bot))
+    share = min(shares)
     detail = f"it used {share:.0%} of a processor while it was not asked"
     if share > MOST_AT_REST:
         return failed(detail, "think only while a decision waits: the processors are the others' then", share=share)
     return passed(detail, share=share)
+
+
+async def _share_used(bot: WatchedBot) -> float:
+    """Return which part of one processor a bot uses in the time to come."""
+    before = bot.processor_seconds()
+    await asyncio.sleep(RESTING)
+    return (bot.processor_seconds() - before) / RESTING
 
 
 async def end_on_request(check: Check) -> Finding:
