@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from arena.errors import Interrupted
-from arena.events import MatchPlayed
+from arena.events import MatchPlayed, Started
 from arena.plan import Plan
 from arena.record import DealRecord
 from arena.settings import Entry, Settings, Tournament
@@ -47,13 +47,12 @@ async def _play(
     plan_of: Callable[[Tournament], Plan],
 ) -> None:
     stop = asyncio.Event()
-    if stop_after == 0:
-        stop.set()
     with Store.open(path) as store, contextlib.suppress(Interrupted):
         playing = run_tournament(store, settings, entries(kinds), plan_of=plan_of, pace=Pace(tables=1), stop=stop)
         async with contextlib.aclosing(playing):
             async for event in playing:
-                if isinstance(event, MatchPlayed) and event.played == stop_after:
+                played = 0 if isinstance(event, Started) else event.played if isinstance(event, MatchPlayed) else None
+                if played is not None and played == stop_after:
                     stop.set()
 
 

@@ -219,14 +219,14 @@ def wait_for_child(process: subprocess.Popen[str]) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 def test_an_interrupted_tournament_exits_with_3_and_goes_on(tmp_path: Path, arena: Arena, number: int) -> None:
     whole = arena(
-        "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "96", "--json", "--store", "whole.db"
+        "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "72", "--json", "--store", "whole.db"
     )
-    playing = start(tmp_path, "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "96", "--tables", "4")
-    wait_for(playing, "match 1 of")
+    playing = start(tmp_path, "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "72", "--tables", "4")
+    wait_for(playing, "decisions/s")
     playing.send_signal(number)
     _, errors = playing.communicate(timeout=30)
 
-    resumed = arena("tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "96", "--json")
+    resumed = arena("tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "72", "--json")
 
     assert playing.returncode == 3, errors
     assert resumed.returncode == 0, resumed.stderr
@@ -274,7 +274,7 @@ def test_killed_at_once_nothing_is_left_and_the_rest_is_played(tmp_path: Path, a
         "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json", "--store", "whole.db"
     )
     playing = start(tmp_path, "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--tables", "4")
-    wait_for(playing, "match 1 of")
+    wait_for(playing, "decisions/s")
     playing.kill()
     playing.communicate(timeout=30)
 
@@ -296,9 +296,9 @@ def server(tmp_path: Path, arena: Arena) -> Iterator[str]:
 
 
 def test_leaving_a_server_does_not_stop_it(arena: Arena, server: str, tmp_path: Path) -> None:
-    (tmp_path / "bots.yaml").write_text(IN_PROCESS.replace("boards: 24", "boards: 2400"))
+    (tmp_path / "bots.yaml").write_text(IN_PROCESS.replace("boards: 24", "boards: 4800"))
     watching = start(tmp_path, "tournament", "--server", server)
-    wait_for(watching, "match 1 of")
+    wait_for(watching, "decisions/s")
     watching.send_signal(signal.SIGINT)
     _, errors = watching.communicate(timeout=30)
 
