@@ -6,16 +6,17 @@ The plans of schedules that go by ratings are made here, since `arena.tournament
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from arena.adaptive import AdaptivePlan, Lead, Strengths
 from arena.compare import BUDGET, ComparisonPlan, Finding, other_bot
 from arena.errors import BadInput
+from arena.match import Match
 from arena.plan import FixedPlan, Plan
 from arena.results import Result
 from arena.schedule import make_schedule
-from arena.settings import Comparison, Settling, Tournament
+from arena.settings import Comparison, Settling, Substitution, Tournament
 from arena.tournament import disqualified_bots, fixed_plan, game_of
 from leaderboard.covariance import NORMAL_95
 from leaderboard.ratings import rate
@@ -29,12 +30,40 @@ def plan_of(tournament: Tournament, *, budget: int = BUDGET) -> Plan:
     """Return the plan that a tournament's settings ask for; the budget, in boards, is that of a comparison."""
     settings = tournament.settings
     if settings.substitution is not None:
-        return FixedPlan(())  # its matches are those of another tournament, and were stored at the start
+        return FixedPlan(())  # its matches are those of another tournament, and in the store since it began
     if settings.comparison is not None:
         return _comparison_plan(tournament, settings.comparison, budget)
     if settings.settling is not None:
         return _adaptive_plan(tournament, settings.settling)
     return fixed_plan(tournament)
+
+
+def stored_plan(store: Store, tournament: Tournament, *, budget: int = BUDGET) -> Plan:
+    """Return the plan of a stored tournament, also of one that plays another one's deals again."""
+    substitution = tournament.settings.substitution
+    if substitution is None:
+        return plan_of(tournament, budget=budget)
+    return FixedPlan(replayed_matches(store, store.tournament(substitution.tournament), substitution))
+
+
+def replayed_matches(store: Store, source: Tournament, substitution: Substitution) -> tuple[Match, ...]:
+    """Return the matches of a finished tournament in which a bot played, with the stand-in in its place.
+
+    Matches that were dealt anew after a fault of the arena are left out: their deals have other names. Raises BadInput where
+    there is nothing to play again.
+    """
+    bot, stand_in = substitution.bot, substitution.stand_in
+    names = [entry.name for entry in source.entries]
+    if bot not in names:
+        raise BadInput(f"no bot {bot} played in tournament {source.id}; these did: {', '.join(names)}")
+    if source.finished is None:
+        raise BadInput(f"tournament {source.id} is not finished: play it to its end first")
+    anew = store.attempts(source.id)
+    return tuple(
+        replace(match, line_up=tuple(stand_in if name == bot else name for name in match.line_up))
+        for match in store.matches(source.id, done=True)
+        if bot in match.line_up and match.number not in anew
+    )
 
 
 # --- Adaptive schedules ---

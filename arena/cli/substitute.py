@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arena.config import Config
     from arena.events import Event
     from arena.match import Match
-    from arena.settings import Entry, Settings, Tournament
+    from arena.settings import Entry, Settings, Substitution, Tournament
     from arena.store import Store
     from leaderboard.fairness import Change
 
@@ -47,20 +47,23 @@ def command(
 ) -> None:
     """Play a tournament's deals again with STAND-IN, of the bots.yaml, in the place of BOT.
 
-    Only the matches that BOT played are played again, with the same deals and seats, as a tournament of its own; then the
-    others' points are compared. Who does worse without BOT than the others do may have been helped by it: a hint to look
-    closer, and no proof of anything.
+    The tournament must be finished. Only the matches that BOT played are played again, with the same deals and seats, as a
+    tournament of its own; then the others' points are compared. Who does worse without BOT than the others do may have been
+    helped by it: a hint to look closer, and no proof of anything.
     """
     from arena.config import load_config
+    from arena.settings import Substitution
     from arena.store import Store
+    from arena.verdict import replayed_matches
     from leaderboard.fairness import find_changes
 
     config = load_config(path, {})
     with Store.open(store) as opened:
         source = _source(opened, tournament_id)
-        matches = _matches(opened, source, bot)
-        entries = _entries(source, config, path, matches, bot, stand_in)
-        played = _play(opened, _settings(source, bot, stand_in), entries, _exchange(matches, bot, stand_in), how)
+        substitution = Substitution(source.id, bot, stand_in)
+        matches = replayed_matches(opened, source, substitution)
+        entries = _entries(source, config, path, matches, substitution)
+        played = _play(opened, _settings(source, substitution), entries, matches, how)
         names = [entry.name for entry in source.entries]
         changes = find_changes(opened.results(source.id), opened.results(played), bot, stand_in, names)
     if as_json:
@@ -80,51 +83,25 @@ def _source(store: Store, tournament: str | None) -> Tournament:
     return own[-1] if own else store.tournament()
 
 
-def _matches(store: Store, source: Tournament, bot: str) -> list[Match]:
-    """Return the matches that the bot played, except those that were dealt anew after a fault of the arena."""
-    names = [entry.name for entry in source.entries]
-    if bot not in names:
-        raise BadInput(f"no bot {bot} played in tournament {source.id}; these did: {', '.join(names)}")
-    anew = store.attempts(source.id)
-    played = [
-        match for match in store.matches(source.id, done=True) if bot in match.line_up and match.number not in anew
-    ]
-    if not played:
-        raise BadInput(f"{bot} has played no match of tournament {source.id} yet")
-    return played
-
-
 def _entries(
-    source: Tournament, config: Config, path: Path, matches: Sequence[Match], bot: str, stand_in: str
+    source: Tournament, config: Config, path: Path, matches: Sequence[Match], substitution: Substitution
 ) -> tuple[Entry, ...]:
     """Return who plays: those at the bot's tables as they were entered, and the stand-in of the bots.yaml."""
+    bot, stand_in = substitution.bot, substitution.stand_in
     found = [entry for entry in config.entries if entry.name == stand_in]
     if not found:
         known = ", ".join(entry.name for entry in config.entries)
         raise BadInput(f"{path} has no bot {stand_in}; it has {known}")
     if stand_in == bot:
         raise BadInput(f"{bot} can't stand in for itself: name another bot of {path}")
-    present = {name for match in matches for name in match.line_up} - {bot, stand_in}
+    present = {name for match in matches for name in match.line_up} - {stand_in}
     return (*(entry for entry in source.entries if entry.name in present), *found)
 
 
-def _settings(source: Tournament, bot: str, stand_in: str) -> Settings:
+def _settings(source: Tournament, substitution: Substitution) -> Settings:
     """Return the settings of the replay: those of the other tournament, with its seed."""
-    from arena.settings import Substitution
-
-    return replace(
-        source.settings,
-        seed=source.seed.key.hex(),
-        comparison=None,
-        settling=None,
-        substitution=Substitution(source.id, bot, stand_in),
-    )
-
-
-def _exchange(matches: Sequence[Match], bot: str, stand_in: str) -> tuple[Match, ...]:
-    return tuple(
-        replace(match, line_up=tuple(stand_in if name == bot else name for name in match.line_up)) for match in matches
-    )
+    seed = source.seed.key.hex()
+    return replace(source.settings, seed=seed, comparison=None, settling=None, substitution=substitution)
 
 
 def _play(

@@ -80,9 +80,9 @@ def command(tournament: str | None, store: str, commitment: str | None, document
 def _plan(store: Store, tournament: Tournament) -> Plan:
     """Return the plan that a tournament's settings ask for, with as many boards to spend as it has spent."""
     from arena.plan import count_boards
-    from arena.verdict import plan_of
+    from arena.verdict import stored_plan
 
-    return plan_of(tournament, budget=count_boards(store.matches(tournament.id)))
+    return stored_plan(store, tournament, budget=count_boards(store.matches(tournament.id)))
 
 
 def _read_document(path: Path) -> dict[str, Any]:

@@ -104,6 +104,16 @@ def test_a_stand_in_plays_the_same_deals_as_a_tournament_of_its_own(played: Aren
     assert (document["tournament"], document["of"]) == (after.id, before.id)
     assert {change["bot"] for change in document["changes"]} == {entry.name for entry in before.entries} - {"low"}
     assert after.finished is not None
+    assert played("verify").returncode == 0
+
+
+def test_an_unfinished_tournament_is_not_played_again(arena: Arena) -> None:
+    arena("compare", "high", "low", "--elo1", "1", "--budget", "48")
+
+    ran = arena("substitute", "low", "chance")
+
+    assert ran.returncode == 2
+    assert "is not finished: play it to its end first" in ran.stderr
 
 
 def test_the_same_substitution_is_shown_again_in_a_table(played: Arena, tmp_path: Path) -> None:
