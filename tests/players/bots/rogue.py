@@ -137,7 +137,7 @@ class Rogue(Bot):
             if WHEN in ("all", str(decision.number)):
                 SPOILERS[WAY](decision, choice)
         if WAY == "too-many-choices" and any(decision.number == 13 for decision in request.decisions):
-            response.choices.add(cards=[2])  # type: ignore[list-item]
+            response.choices.add(cards=[2])
         return response.SerializeToString()
 
 
