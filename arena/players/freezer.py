@@ -20,7 +20,7 @@ from typing import Final
 
 from arena.players.watchdog import family
 
-PATIENCE: Final = 0.05
+PATIENCE: Final = 0.2
 """Seconds for which an instance that is not being asked may go on, as long as it doesn't make use of that."""
 
 TOLERATED: Final = 0.003
