@@ -173,16 +173,17 @@ def _write(path: Path, text: str) -> None:
 def _configuration(language: Language, name: str, opponents: list[str]) -> str:
     others = "".join(f"  - name: {other}\n    command: [python, opponents/{OPPONENTS[other]}]\n" for other in opponents)
     return (
-        "# The new bot among three that come with Arena. Play:  arena tournament --bots bots.yaml\n"
+        "# The new bot among three that come with Arena. Play:  arena tournament\n"
         "game: hearts-classic\n"
         "bots:\n"
         f"  - name: {json.dumps(name, ensure_ascii=False)}\n"
+        "    directory: .                 # all that is in here belongs to the bot, in the sandbox too\n"
         f"    command: [{', '.join(language.command)}]\n" + others
     )
 
 
 def _readme(language: Language, name: str) -> str:
-    lines = "\n".join(f"    {line}" for line in (*language.build, language.test, "arena tournament --bots bots.yaml"))
+    lines = "\n".join(f"    {line}" for line in (*language.build, language.test, "arena check .", "arena tournament"))
     return (
         f"# {name}\n\nA bot in {language.title} for the Arena. Its strategy is in `{language.strategy}`.\n\n"
         f"{'Build, test and play' if language.build else 'Test and play'}, in this folder:\n\n{lines}\n\n"
@@ -194,7 +195,8 @@ def _next_steps(language: Language, folder: Path) -> str:
     steps = (
         f"cd {shlex.quote(str(folder))}",
         *language.build,
-        "arena tournament --bots bots.yaml",
+        "arena check .",
+        "arena tournament",
         language.test,
     )
     lines = "".join(f"    {step}\n" for step in steps)

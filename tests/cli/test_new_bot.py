@@ -72,7 +72,7 @@ def test_the_next_steps_are_printed_and_in_the_readme(
     printed = capsys.readouterr().out
     assert f"    cd '{folder}'\n" in printed
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    for line in (*LANGUAGES[language].build, LANGUAGES[language].test, "arena tournament --bots bots.yaml"):
+    for line in (*LANGUAGES[language].build, LANGUAGES[language].test, "arena check .", "arena tournament"):
         assert f"    {line}\n" in printed
         assert f"    {line}\n" in readme
 
