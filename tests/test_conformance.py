@@ -144,6 +144,7 @@ async def test_each_way_to_be_unsound_fails_at_its_step_with_its_cause(
 
 
 AGAIN = {
+    "flood": {"rest"},
     "impatient": {"same-answers"},
     "offended": {"finish-deals", "same-answers", "restart"},
     "other-game": {"play-games"},

@@ -368,7 +368,10 @@ async def test_a_bot_whose_address_is_taken_says_so_and_ends(script: Path, tmp_p
     _output, errors = await process.communicate()
 
     assert process.returncode == 2
-    assert errors.decode() == f"cannot serve at unix:{tmp_path}/b.sock: another server is listening there; choose another path\n"
+    assert (
+        errors.decode()
+        == f"cannot serve at unix:{tmp_path}/b.sock: another server is listening there; choose another path\n"
+    )
     await server.stop(grace=0)
 
 
