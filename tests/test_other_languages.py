@@ -120,6 +120,14 @@ def test_a_bot_makes_exactly_the_recorded_choices(
     assert chosen == [cards for _decision, cards in vectors]
 
 
+def test_a_bot_passes_every_step_of_arena_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = arena.cli.run(["check", str(folder), "--json"])
+
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert code == 0, steps
+    assert [step for step in steps if step["verdict"] == "fail"] == []
+
+
 def test_a_bot_that_does_not_care_how_deals_end_says_so(language: str, folder: Path, tmp_path: Path) -> None:
     with serving(LANGUAGES[language].command, folder, f"unix:{tmp_path}/s") as (_process, stub):
         with pytest.raises(grpc.RpcError) as failed:
