@@ -216,17 +216,19 @@ def wait_for_child(process: subprocess.Popen[str]) -> None:
         assert process.poll() is None
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)], ids=["ctrl-c", "sigterm"]
+)
 def test_an_interrupted_tournament_exits_with_3_and_goes_on(tmp_path: Path, arena: Arena, number: int) -> None:
     whole = arena(
-        "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "72", "--json", "--store", "whole.db"
+        "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json", "--store", "whole.db"
     )
-    playing = start(tmp_path, "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "72", "--tables", "4")
+    playing = start(tmp_path, "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--tables", "4")
     wait_for(playing, "decisions/s")
     playing.send_signal(number)
     _, errors = playing.communicate(timeout=30)
 
-    resumed = arena("tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "72", "--json")
+    resumed = arena("tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json")
 
     assert playing.returncode == 3, errors
     assert resumed.returncode == 0, resumed.stderr
@@ -269,6 +271,7 @@ def test_interrupted_while_bots_start_it_stops_at_once(tmp_path: Path, arena: Ar
     assert "stopped before play" in errors
 
 
+@pytest.mark.slow
 def test_killed_at_once_nothing_is_left_and_the_rest_is_played(tmp_path: Path, arena: Arena) -> None:
     whole = arena(
         "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json", "--store", "whole.db"
