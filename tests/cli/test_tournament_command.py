@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -68,6 +69,19 @@ def test_the_sample_bots_play_as_processes_and_rank_by_strength(arena: Arena) ->
     assert [row["faults"] for row in document["standings"]] == [0, 0, 0, 0]
     assert document["seed_commitment"] in ran.stderr
     assert document["seed"] in ran.stderr
+
+
+@pytest.mark.slow
+def test_ratings_from_other_deals_differ_by_no_more_than_their_errors_say(arena: Arena) -> None:
+    command = ("tournament", "--bots", str(SAMPLES), "--boards", "216", "--json", "--seed")
+    one, two = (
+        {row["bot"]: row for row in json.loads(arena(*command, seed, "--store", f"{seed}.db").stdout)["standings"]}
+        for seed in ("1", "2")
+    )
+
+    for bot, row in one.items():
+        allowed = math.hypot(row["error"], two[bot]["error"])
+        assert abs(row["elo"] - two[bot]["elo"]) <= allowed, bot
 
 
 def test_json_is_the_documented_document_and_nothing_else(arena: Arena) -> None:
