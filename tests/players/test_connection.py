@@ -160,6 +160,20 @@ async def test_the_arenas_own_lateness_is_not_the_bots(launch: Launch, decision:
     assert answer.elapsed < 0.45
 
 
+async def test_a_bot_is_asked_again_if_the_arena_stood_still_for_longer_than_is_credited(
+    launch: Launch, decision: Ask
+) -> None:
+    player = await started(launch, "slow")
+    time_control = TimeControl(decision=1.0, bank=0.2)
+
+    asked = asyncio.create_task(player.decide(decision(BAD, time_control)))
+    await asyncio.sleep(0.05)
+    time.sleep(2.5)
+    answer = await asked
+
+    assert 0.2 < answer.elapsed < 1.2
+
+
 @pytest.mark.parametrize(("way", "credited"), [("honest", True), ("flood", False)])
 async def test_a_bot_that_floods_the_arena_gets_no_credit(
     launch: Launch, decision: Ask, way: str, credited: bool
