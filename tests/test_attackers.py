@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import re
 import secrets
@@ -25,6 +26,7 @@ from typing import Any
 import pytest
 from sandboxes import needs_sandbox
 
+from arena.cards import Card
 from arena.clock import TimeControl
 from arena.dealing import Seed, opaque_id
 from arena.decision import Decision
@@ -283,6 +285,30 @@ async def test_table_ids_tell_of_seeds_that_can_be_guessed_only(enter: Enter, as
     assert seed.secret is (found == "nothing")
 
 
+@pytest.mark.slow
+async def test_neither_ids_nor_order_nor_time_tell_who_holds_the_queen(folder: Path, tmp_path: Path) -> None:
+    others = [Entry(name, python=f"in_process:{name}") for name in ("Lowest", "Highest", "Random")]
+    settings = Settings(boards=96, seed="foretell", isolation=Isolation.BUBBLEWRAP)
+
+    await play(tmp_path / "arena.db", settings, [attacker(folder, "foretell"), *others])
+
+    hits = [0, 0, 0, 0]
+    deals = 0
+    with Store.open(tmp_path / "arena.db") as store:
+        tournament = store.tournament().id
+        for match in store.matches(tournament):
+            for _, record in store.records(tournament, match.number):
+                holder = next(seat for seat, hand in enumerate(record.hands) if Card("QS") in hand)
+                for note in record.notes:
+                    if note.seat != holder:
+                        deals += 1
+                        for sign, guess in enumerate(note.text.split()):
+                            hits[sign] += int(guess) == holder
+    assert deals > 150
+    for count in hits:
+        assert abs(count - deals / 3) < 5 * math.sqrt(deals * 2 / 9), (hits, deals)
+
+
 def test_no_attacker_acts_outside() -> None:
     spec = spec_from_file_location("attacker_base", HERE / "attackers" / "attacker.py")
     assert spec is not None and spec.loader is not None
@@ -340,6 +366,7 @@ ATTACKS = (
         "trace",
         "load",
         "guess",
+        "foretell",
     ),
 )
 MISHAPS = (
