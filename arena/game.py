@@ -396,7 +396,8 @@ class Deal:
     def legal(self, seat: int) -> tuple[Card, ...]:
         """Return the cards that this seat may choose now, by number: none if it owes nothing."""
         if seat == self.turn:
-            return _lane_cards(self._legal) or spread_to_cards(self._legal)
+            legal = self._legal
+            return _lane_cards(legal) or spread_to_cards(legal)
         return set_to_cards(self._held[seat]) if self._owes_pass(seat) else ()
 
     def choose(self, seat: int, cards: Sequence[Card]) -> None:

@@ -36,8 +36,10 @@ def play_hand(game: Game, rng: Random, number: int) -> Deal:
     legal, choose, pick = deal.legal, deal.choose, rng.choice
     for seat in deal.to_act if deal.turn == NOBODY else ():
         choose(seat, pick(PASSES[size])(legal(seat)))
-    while (seat := deal.turn) != NOBODY:
+    seat = deal.turn
+    while seat >= 0:
         choose(seat, (pick(legal(seat)),))
+        seat = deal.turn
     deal.scores()
     return deal
 
