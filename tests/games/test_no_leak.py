@@ -1,15 +1,21 @@
-"""No seat's observation says anything about cards that the seat cannot know: in every game, phase and seat."""
+"""No seat's observation, nor the bytes that go to its bot, say anything about cards that the seat cannot know.
+
+In every game, phase and seat.
+"""
 
 from __future__ import annotations
 
+from itertools import permutations
 from random import Random
 
 import pytest
 from exchange import exchanged, play_again
 from hands import play_out
 
-from arena.game import Game, Phase
+from arena.decision import Decision
+from arena.game import Deal, Game, Phase
 from arena.games import find_game
+from arena.wire import encode_decision
 
 TABLES = [
     find_game("hearts-classic"),
@@ -24,8 +30,14 @@ every_table = pytest.mark.parametrize(
 )
 
 
+def encoded(deal: Deal, seat: int) -> bytes:
+    """Return what goes over the wire when this seat is asked."""
+    totals = (0,) * len(deal.game.sides)
+    return encode_decision(Decision(deal.observe(seat), "table", 3, False, 2, totals, 1.0, 10.0, 0.25, 7))
+
+
 @every_table
-def test_exchanging_unseen_cards_changes_no_observation(game: Game) -> None:
+def test_exchanging_unseen_cards_changes_no_observation_and_no_byte(game: Game) -> None:
     rng = Random(f"leak {game.name} {game.players}")
     compared: set[tuple[Phase, int, bool]] = set()
 
@@ -41,6 +53,7 @@ def test_exchanging_unseen_cards_changes_no_observation(game: Game) -> None:
                     continue
                 assert other.hands != deal.hands or other.passes() != deal.passes()
                 assert other.observe(seat) == deal.observe(seat)
+                assert encoded(other, seat) == encoded(deal, seat)
                 compared.add((deal.phase, seat, seat in deal.to_act))
 
     for phase in (Phase.PASSING, Phase.PLAYING):
@@ -59,6 +72,20 @@ def test_others_do_notice_the_exchange(game: Game) -> None:
     assert other is not None
     assert other.observe(0) == start.observe(0)
     assert any(other.observe(seat) != start.observe(seat) for seat in range(1, game.players))
+
+
+@every_table
+def test_the_order_in_which_cards_were_passed_changes_no_byte(game: Game) -> None:
+    seen = set()
+    for order in permutations(range(3)):
+        deal = game.random_deal("order")
+        while deal.phase is Phase.PASSING:
+            seat = deal.to_act[0]
+            cards = deal.legal(seat)[:3]
+            deal.choose(seat, [cards[place] for place in order])
+        seen.add(tuple(encoded(deal, seat) for seat in range(game.players)))
+
+    assert len(seen) == 1
 
 
 @every_table
