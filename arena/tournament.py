@@ -410,7 +410,7 @@ class _Playing:
 
 def _match_played(result: MatchResult, played: int, total: int) -> MatchPlayed:
     faults = tuple(
-        describe_fault(
+        _describe_fault(
             record.bots[fault.seat], fault, f"match {result.match.number}, table {table}, deal {record.number}"
         )
         for table, records in enumerate(result.tables)
@@ -421,7 +421,7 @@ def _match_played(result: MatchResult, played: int, total: int) -> MatchPlayed:
     return MatchPlayed(result.match.number, played, total, deals, result.decisions, faults)
 
 
-def describe_fault(bot: str, fault: Fault, where: str) -> str:
+def _describe_fault(bot: str, fault: Fault, where: str) -> str:
     """Say in a line which bot failed, how and where."""
     retired = "; retired from this table" if fault.retired else ""
     return f"{bot}: {fault.evidence.kind} ({fault.evidence.detail}) in {where}{retired}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -17,15 +17,6 @@ FAULTS_SHOWN = 20
 """So many faults are told one by one; of the rest only the number is."""
 
 _EVERY = 2.0  # seconds between plain lines, and between live leaderboards
-
-
-class Display(Protocol):
-    """Shows events; to be used as a context manager."""
-
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *failure: object) -> None: ...
-    def show(self, event: Event) -> None:
-        """Show one event."""
 
 
 class _Tally:

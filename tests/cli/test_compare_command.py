@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from programs import Arena, arena_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,24 +20,11 @@ bots:
   - {name: same, python: "in_process:Highest"}
 """
 
-Arena = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture
 def arena(tmp_path: Path) -> Arena:
     (tmp_path / "bots.yaml").write_text(BOTS)
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "arena", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "COLUMNS": "80"},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=100,
-        )
-
-    return run
+    return arena_in(tmp_path, COLUMNS="80")
 
 
 @pytest.mark.parametrize(

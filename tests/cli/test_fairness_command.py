@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from programs import Arena, arena_in
 
 from arena.store import Store
 
@@ -26,25 +23,12 @@ bots:
   - {name: a bot with a rather long name, python: "in_process:Highest"}
 """
 
-Arena = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture
 def arena(tmp_path: Path) -> Arena:
     (tmp_path / "bots.yaml").write_text(BOTS)
     (tmp_path / "more.yaml").write_text(BOTS + '  - {name: stand-in, python: "in_process:Random"}\n')
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "arena", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "COLUMNS": "80"},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=100,
-        )
-
-    return run
+    return arena_in(tmp_path, COLUMNS="80")
 
 
 @pytest.fixture

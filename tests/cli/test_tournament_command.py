@@ -6,15 +6,15 @@ import csv
 import io
 import json
 import math
-import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from programs import Arena, arena_in, environment
 
 from arena.players.supervisor import descendants
 
@@ -33,30 +33,11 @@ bots:
 """
 
 
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT / "tests"), **more}
-
-
 @pytest.fixture
-def arena(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def arena(tmp_path: Path) -> Arena:
     """Runs a command in a folder of its own, where `bots.yaml` has bots in the arena's process."""
     (tmp_path / "bots.yaml").write_text(IN_PROCESS)
-
-    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "arena", *arguments],
-            cwd=tmp_path,
-            env=environment(**more),
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=100,
-        )
-
-    return run
-
-
-Arena = Callable[..., subprocess.CompletedProcess[str]]
+    return arena_in(tmp_path)
 
 
 def test_the_sample_bots_play_as_processes_and_rank_by_strength(arena: Arena) -> None:
