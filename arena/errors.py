@@ -7,7 +7,8 @@ ArenaError
 │   ├── BadConfig       a bots.yaml with problems, all of them listed
 │   ├── BadStore        a database that cannot be used
 │   │   └── DamagedStore    one in which something that was kept cannot be read any more
-│   └── BotUnusable     a bot that cannot be started or reached
+│   ├── BotUnusable     a bot that cannot be started or reached
+│   └── Refused         a call that the server refuses, with the reason for programs
 ├── IllegalChoice       a choice that the rules refuse (also a ValueError)
 ├── Malformed           bytes that are not the message they should be
 └── Interrupted         play was stopped; it can be resumed: exit code 3
@@ -50,6 +51,14 @@ class DamagedStore(BadStore):
 
 class BotUnusable(BadInput):
     """A bot that cannot be started or reached."""
+
+
+class Refused(BadInput):
+    """A call that a server refuses: `reason` is for programs, in upper case as in google.rpc.ErrorInfo."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 class IllegalChoice(ArenaError, ValueError):

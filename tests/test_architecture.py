@@ -20,13 +20,14 @@ from arena import errors
 ROOT = Path(__file__).parents[1]
 
 LEVELS = (
-    *("errors", "difference", "text", "sockets", "document", "fields"),
+    *("errors", "difference", "finding", "text", "sockets", "document", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
     *("v1", "wire", "sdk", "players"),
     *("table", "match", "replay", "reasking"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config", "manifest"),
-    *("migrations", "store", "tournament", "verify", "conformance"),
+    *("competition", "tokens"),
+    *("migrations", "store", "tournament", "verify", "conformance", "submission"),
     *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),
 )
 """The modules of arena, and leaderboard as a whole, each above all that it may import."""
@@ -51,6 +52,7 @@ ALLOWED = {
     "grpc": {"players", "server", "client", "sdk", "v1"},
     "grpc_health": {"players", "server", "sdk"},
     "grpc_reflection": {"server"},
+    "pathspec": {"submission"},
     "google": {"wire", "v1", "client", "server", "players"},
     "sqlalchemy": {"store", "migrations"},
     "alembic": {"store", "migrations"},

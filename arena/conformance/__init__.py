@@ -14,11 +14,11 @@ from arena.clock import TimeControl
 from arena.conformance import answering, beginning, protocol, running
 from arena.conformance.check import QUICK, Check, Effort, Objection
 from arena.conformance.cures import cure_of, tell
-from arena.conformance.finding import Finding, Outcome, Verdict, failed, skipped
 from arena.conformance.questions import Questions
 from arena.conformance.subject import open_subject
 from arena.errors import BotUnusable
 from arena.faults import Failure
+from arena.finding import Finding, Outcome, Verdict, failed, skipped
 from arena.settings import Entry, Isolation, Limits
 
 __all__ = ["QUICK", "STEPS", "Effort", "Finding", "Outcome", "Step", "Verdict", "check_bot"]

@@ -9,10 +9,10 @@ from statistics import median, quantiles
 
 from arena.conformance.check import Check, Objection, ask
 from arena.conformance.cures import cure_of, tell
-from arena.conformance.finding import Finding, failed, passed, skipped, warned
 from arena.conformance.play import Asked, faults_of, play_table
 from arena.conformance.questions import Question, describe_game, usual
 from arena.faults import Fault
+from arena.finding import Finding, failed, passed, skipped, warned
 from arena.game import Game
 
 LARGE_REPLY = 1024

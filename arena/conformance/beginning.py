@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from arena import wire
 from arena.conformance.check import Check
 from arena.conformance.cures import with_output
-from arena.conformance.finding import Finding, failed, passed, skipped, warned
 from arena.conformance.questions import variants
 from arena.errors import BotUnusable, Malformed
+from arena.finding import Finding, failed, passed, skipped, warned
 from arena.games import game_names
 from arena.players.channel import CallFailed
 from arena.text import clean_line

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from arena.clock import TimeControl
 from arena.conformance.cures import cure_of, tell
-from arena.conformance.finding import Finding, failed
 from arena.conformance.questions import Question, Questions
 from arena.conformance.subject import Reply, Subject
 from arena.faults import Failure
+from arena.finding import Finding, failed
 from arena.game import Game
 from arena.settings import Limits
 

@@ -9,12 +9,12 @@ from arena import wire
 from arena.cards import Card
 from arena.conformance.check import Check, Objection, ask, object_to_illegal
 from arena.conformance.cures import tell
-from arena.conformance.finding import Finding, Verdict, failed, passed, warned
 from arena.conformance.questions import Question
 from arena.conformance.subject import time_limit
 from arena.decision import Choice, DealResult
 from arena.errors import Malformed
 from arena.faults import Failure
+from arena.finding import Finding, Verdict, failed, passed, warned
 from arena.game import Game
 from arena.players.channel import CallFailed
 from arena.players.telling import FINISH_LIMIT

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from arena.conformance.answering import CLOSE
 from arena.conformance.check import Check, Objection, ask
 from arena.conformance.cures import cure_of, tell
-from arena.conformance.finding import Finding, failed, passed, skipped, warned
 from arena.conformance.play import DEALS, faults_of, play_table, seat_of
 from arena.conformance.watched import WatchedBot
 from arena.errors import BotUnusable
 from arena.faults import Failure
+from arena.finding import Finding, failed, passed, skipped, warned
 from arena.players.base import Player
 from arena.players.connection import Connection
 from arena.players.lag import Lag

@@ -22,10 +22,11 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x61rena/v1/arena.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaf\x01\n\x14RunTournamentRequest\x12\x0e\n\x06\x63onfig\x18\x01 \x01(\t\x12\x13\n\x0b\x63onfig_path\x18\x02 \x01(\t\x12@\n\toverrides\x18\x03 \x03(\x0b\x32-.arena.v1.RunTournamentRequest.OverridesEntry\x1a\x30\n\x0eOverridesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"A\n\x15RunTournamentResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.arena.v1.TournamentEvent\"A\n\x16WatchTournamentRequest\x12\x12\n\ntournament\x18\x01 \x01(\t\x12\x13\n\x0b\x66irst_event\x18\x02 \x01(\x04\"C\n\x17WatchTournamentResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.arena.v1.TournamentEvent\"\xa0\x02\n\x0fTournamentEvent\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ntournament\x18\x03 \x01(\t\x12.\n\x07started\x18\x04 \x01(\x0b\x32\x1b.arena.v1.TournamentStartedH\x00\x12\x31\n\x0ematch_finished\x18\x05 \x01(\x0b\x32\x17.arena.v1.MatchFinishedH\x00\x12\"\n\x06notice\x18\x06 \x01(\x0b\x32\x10.arena.v1.NoticeH\x00\x12\x30\n\x08\x66inished\x18\x07 \x01(\x0b\x32\x1c.arena.v1.TournamentFinishedH\x00\x42\x06\n\x04what\"e\n\x11TournamentStarted\x12\x0f\n\x07matches\x18\x01 \x01(\r\x12\x16\n\x0e\x61lready_played\x18\x02 \x01(\r\x12\x0e\n\x06\x62oards\x18\x03 \x01(\r\x12\x17\n\x0fseed_commitment\x18\x04 \x01(\t\"q\n\rMatchFinished\x12\r\n\x05match\x18\x01 \x01(\r\x12\x0e\n\x06played\x18\x02 \x01(\r\x12\x0f\n\x07matches\x18\x03 \x01(\r\x12\r\n\x05\x64\x65\x61ls\x18\x04 \x01(\r\x12\x11\n\tdecisions\x18\x05 \x01(\r\x12\x0e\n\x06\x66\x61ults\x18\x06 \x03(\t\"\x16\n\x06Notice\x12\x0c\n\x04text\x18\x01 \x01(\t\"\"\n\x12TournamentFinished\x12\x0c\n\x04seed\x18\x01 \x01(\t\"+\n\x15GetLeaderboardRequest\x12\x12\n\ntournament\x18\x01 \x01(\t\">\n\x16GetLeaderboardResponse\x12\x12\n\ntournament\x18\x01 \x01(\t\x12\x10\n\x08\x64ocument\x18\x02 \x01(\t2\x91\x02\n\x0c\x41renaService\x12R\n\rRunTournament\x12\x1e.arena.v1.RunTournamentRequest\x1a\x1f.arena.v1.RunTournamentResponse0\x01\x12X\n\x0fWatchTournament\x12 .arena.v1.WatchTournamentRequest\x1a!.arena.v1.WatchTournamentResponse0\x01\x12S\n\x0eGetLeaderboard\x12\x1f.arena.v1.GetLeaderboardRequest\x1a .arena.v1.GetLeaderboardResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x61rena/v1/arena.proto\x12\x08\x61rena.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd8\x01\n\x14RunTournamentRequest\x12\x0e\n\x06\x63onfig\x18\x01 \x01(\t\x12\x13\n\x0b\x63onfig_path\x18\x02 \x01(\t\x12@\n\toverrides\x18\x03 \x03(\x0b\x32-.arena.v1.RunTournamentRequest.OverridesEntry\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12\x13\n\x0bincremental\x18\x05 \x01(\x08\x1a\x30\n\x0eOverridesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"A\n\x15RunTournamentResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.arena.v1.TournamentEvent\"A\n\x16WatchTournamentRequest\x12\x12\n\ntournament\x18\x01 \x01(\t\x12\x13\n\x0b\x66irst_event\x18\x02 \x01(\x04\"C\n\x17WatchTournamentResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.arena.v1.TournamentEvent\"\xa0\x02\n\x0fTournamentEvent\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ntournament\x18\x03 \x01(\t\x12.\n\x07started\x18\x04 \x01(\x0b\x32\x1b.arena.v1.TournamentStartedH\x00\x12\x31\n\x0ematch_finished\x18\x05 \x01(\x0b\x32\x17.arena.v1.MatchFinishedH\x00\x12\"\n\x06notice\x18\x06 \x01(\x0b\x32\x10.arena.v1.NoticeH\x00\x12\x30\n\x08\x66inished\x18\x07 \x01(\x0b\x32\x1c.arena.v1.TournamentFinishedH\x00\x42\x06\n\x04what\"e\n\x11TournamentStarted\x12\x0f\n\x07matches\x18\x01 \x01(\r\x12\x16\n\x0e\x61lready_played\x18\x02 \x01(\r\x12\x0e\n\x06\x62oards\x18\x03 \x01(\r\x12\x17\n\x0fseed_commitment\x18\x04 \x01(\t\"q\n\rMatchFinished\x12\r\n\x05match\x18\x01 \x01(\r\x12\x0e\n\x06played\x18\x02 \x01(\r\x12\x0f\n\x07matches\x18\x03 \x01(\r\x12\r\n\x05\x64\x65\x61ls\x18\x04 \x01(\r\x12\x11\n\tdecisions\x18\x05 \x01(\r\x12\x0e\n\x06\x66\x61ults\x18\x06 \x03(\t\"\x16\n\x06Notice\x12\x0c\n\x04text\x18\x01 \x01(\t\"\"\n\x12TournamentFinished\x12\x0c\n\x04seed\x18\x01 \x01(\t\"+\n\x15GetLeaderboardRequest\x12\x12\n\ntournament\x18\x01 \x01(\t\">\n\x16GetLeaderboardResponse\x12\x12\n\ntournament\x18\x01 \x01(\t\x12\x10\n\x08\x64ocument\x18\x02 \x01(\t\"W\n\x10SubmitBotRequest\x12*\n\nsubmission\x18\x01 \x01(\x0b\x32\x14.arena.v1.SubmissionH\x00\x12\x0f\n\x05piece\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"q\n\nSubmission\x12\n\n\x02id\x18\x01 \x01(\t\x12$\n\x07\x61rchive\x18\x02 \x01(\x0b\x32\x11.arena.v1.ArchiveH\x00\x12\'\n\x07running\x18\x03 \x01(\x0b\x32\x14.arena.v1.RunningBotH\x00\x42\x08\n\x06source\"6\n\x07\x41rchive\x12\x0c\n\x04size\x18\x01 \x01(\x04\x12\x0e\n\x06sha256\x18\x02 \x01(\x0c\x12\r\n\x05\x62uild\x18\x03 \x01(\x08\"J\n\nRunningBot\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05games\x18\x03 \x03(\t\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"<\n\x11SubmitBotResponse\x12\'\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x18.arena.v1.AdmissionEvent\",\n\x16WatchSubmissionRequest\x12\x12\n\nsubmission\x18\x01 \x01(\t\"B\n\x17WatchSubmissionResponse\x12\'\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x18.arena.v1.AdmissionEvent\"\xcd\x01\n\x0e\x41\x64missionEvent\x12\x30\n\x08received\x18\x01 \x01(\x0b\x32\x1c.arena.v1.SubmissionReceivedH\x00\x12\x32\n\nstep_begun\x18\x02 \x01(\x0b\x32\x1c.arena.v1.AdmissionStepBegunH\x00\x12\'\n\x04step\x18\x03 \x01(\x0b\x32\x17.arena.v1.AdmissionStepH\x00\x12$\n\x07\x64\x65\x63ided\x18\x04 \x01(\x0b\x32\x11.arena.v1.VersionH\x00\x42\x06\n\x04what\"#\n\x12SubmissionReceived\x12\r\n\x05\x61head\x18\x01 \x01(\r\"2\n\x12\x41\x64missionStepBegun\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x02 \x01(\t\"\xa2\x01\n\rAdmissionStep\x12\x0c\n\x04name\x18\x01 \x01(\t\x12+\n\x07verdict\x18\x02 \x01(\x0e\x32\x1a.arena.v1.AdmissionVerdict\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\x12\x0c\n\x04\x63ure\x18\x04 \x01(\t\x12\x0b\n\x03log\x18\x05 \x01(\t\x12+\n\x08\x64uration\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xd8\x01\n\x07Version\x12\x12\n\nsubmission\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\x0e\n\x06number\x18\x03 \x01(\r\x12%\n\x05state\x18\x04 \x01(\x0e\x32\x16.arena.v1.VersionState\x12\x0e\n\x06\x64igest\x18\x05 \x01(\t\x12\x0c\n\x04size\x18\x06 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x05steps\x18\x08 \x03(\x0b\x32\x17.arena.v1.AdmissionStep\"8\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"H\n\x10ListBotsResponse\x12\x1b\n\x04\x62ots\x18\x01 \x03(\x0b\x32\r.arena.v1.Bot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x03\x42ot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12\r\n\x05games\x18\x04 \x03(\t\x12\x0f\n\x07\x63urrent\x18\x05 \x01(\r\x12\x10\n\x08versions\x18\x06 \x01(\r\"I\n\x13ListVersionsRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"T\n\x14ListVersionsResponse\x12#\n\x08versions\x18\x01 \x03(\x0b\x32\x11.arena.v1.Version\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"2\n\x12WithdrawBotRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\"1\n\x13WithdrawBotResponse\x12\x1a\n\x03\x62ot\x18\x01 \x01(\x0b\x32\r.arena.v1.Bot*\xaf\x01\n\x10\x41\x64missionVerdict\x12!\n\x1d\x41\x44MISSION_VERDICT_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41\x44MISSION_VERDICT_PASSED\x10\x01\x12\x1c\n\x18\x41\x44MISSION_VERDICT_FAILED\x10\x02\x12\x1d\n\x19\x41\x44MISSION_VERDICT_WARNING\x10\x03\x12\x1d\n\x19\x41\x44MISSION_VERDICT_SKIPPED\x10\x04*\x7f\n\x0cVersionState\x12\x1d\n\x19VERSION_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15VERSION_STATE_WAITING\x10\x01\x12\x1a\n\x16VERSION_STATE_ADMITTED\x10\x02\x12\x19\n\x15VERSION_STATE_REFUSED\x10\x03\x32\x93\x05\n\x0c\x41renaService\x12R\n\rRunTournament\x12\x1e.arena.v1.RunTournamentRequest\x1a\x1f.arena.v1.RunTournamentResponse0\x01\x12X\n\x0fWatchTournament\x12 .arena.v1.WatchTournamentRequest\x1a!.arena.v1.WatchTournamentResponse0\x01\x12S\n\x0eGetLeaderboard\x12\x1f.arena.v1.GetLeaderboardRequest\x1a .arena.v1.GetLeaderboardResponse\x12H\n\tSubmitBot\x12\x1a.arena.v1.SubmitBotRequest\x1a\x1b.arena.v1.SubmitBotResponse(\x01\x30\x01\x12X\n\x0fWatchSubmission\x12 .arena.v1.WatchSubmissionRequest\x1a!.arena.v1.WatchSubmissionResponse0\x01\x12\x41\n\x08ListBots\x12\x19.arena.v1.ListBotsRequest\x1a\x1a.arena.v1.ListBotsResponse\x12M\n\x0cListVersions\x12\x1d.arena.v1.ListVersionsRequest\x1a\x1e.arena.v1.ListVersionsResponse\x12J\n\x0bWithdrawBot\x12\x1c.arena.v1.WithdrawBotRequest\x1a\x1d.arena.v1.WithdrawBotResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,30 +35,72 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RUNTOURNAMENTREQUEST_OVERRIDESENTRY']._loaded_options = None
   _globals['_RUNTOURNAMENTREQUEST_OVERRIDESENTRY']._serialized_options = b'8\001'
-  _globals['_RUNTOURNAMENTREQUEST']._serialized_start=68
-  _globals['_RUNTOURNAMENTREQUEST']._serialized_end=243
-  _globals['_RUNTOURNAMENTREQUEST_OVERRIDESENTRY']._serialized_start=195
-  _globals['_RUNTOURNAMENTREQUEST_OVERRIDESENTRY']._serialized_end=243
-  _globals['_RUNTOURNAMENTRESPONSE']._serialized_start=245
-  _globals['_RUNTOURNAMENTRESPONSE']._serialized_end=310
-  _globals['_WATCHTOURNAMENTREQUEST']._serialized_start=312
-  _globals['_WATCHTOURNAMENTREQUEST']._serialized_end=377
-  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_start=379
-  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_end=446
-  _globals['_TOURNAMENTEVENT']._serialized_start=449
-  _globals['_TOURNAMENTEVENT']._serialized_end=737
-  _globals['_TOURNAMENTSTARTED']._serialized_start=739
-  _globals['_TOURNAMENTSTARTED']._serialized_end=840
-  _globals['_MATCHFINISHED']._serialized_start=842
-  _globals['_MATCHFINISHED']._serialized_end=955
-  _globals['_NOTICE']._serialized_start=957
-  _globals['_NOTICE']._serialized_end=979
-  _globals['_TOURNAMENTFINISHED']._serialized_start=981
-  _globals['_TOURNAMENTFINISHED']._serialized_end=1015
-  _globals['_GETLEADERBOARDREQUEST']._serialized_start=1017
-  _globals['_GETLEADERBOARDREQUEST']._serialized_end=1060
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=1062
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=1124
-  _globals['_ARENASERVICE']._serialized_start=1127
-  _globals['_ARENASERVICE']._serialized_end=1400
+  _globals['_ADMISSIONVERDICT']._serialized_start=2891
+  _globals['_ADMISSIONVERDICT']._serialized_end=3066
+  _globals['_VERSIONSTATE']._serialized_start=3068
+  _globals['_VERSIONSTATE']._serialized_end=3195
+  _globals['_RUNTOURNAMENTREQUEST']._serialized_start=100
+  _globals['_RUNTOURNAMENTREQUEST']._serialized_end=316
+  _globals['_RUNTOURNAMENTREQUEST_OVERRIDESENTRY']._serialized_start=268
+  _globals['_RUNTOURNAMENTREQUEST_OVERRIDESENTRY']._serialized_end=316
+  _globals['_RUNTOURNAMENTRESPONSE']._serialized_start=318
+  _globals['_RUNTOURNAMENTRESPONSE']._serialized_end=383
+  _globals['_WATCHTOURNAMENTREQUEST']._serialized_start=385
+  _globals['_WATCHTOURNAMENTREQUEST']._serialized_end=450
+  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_start=452
+  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_end=519
+  _globals['_TOURNAMENTEVENT']._serialized_start=522
+  _globals['_TOURNAMENTEVENT']._serialized_end=810
+  _globals['_TOURNAMENTSTARTED']._serialized_start=812
+  _globals['_TOURNAMENTSTARTED']._serialized_end=913
+  _globals['_MATCHFINISHED']._serialized_start=915
+  _globals['_MATCHFINISHED']._serialized_end=1028
+  _globals['_NOTICE']._serialized_start=1030
+  _globals['_NOTICE']._serialized_end=1052
+  _globals['_TOURNAMENTFINISHED']._serialized_start=1054
+  _globals['_TOURNAMENTFINISHED']._serialized_end=1088
+  _globals['_GETLEADERBOARDREQUEST']._serialized_start=1090
+  _globals['_GETLEADERBOARDREQUEST']._serialized_end=1133
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=1135
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=1197
+  _globals['_SUBMITBOTREQUEST']._serialized_start=1199
+  _globals['_SUBMITBOTREQUEST']._serialized_end=1286
+  _globals['_SUBMISSION']._serialized_start=1288
+  _globals['_SUBMISSION']._serialized_end=1401
+  _globals['_ARCHIVE']._serialized_start=1403
+  _globals['_ARCHIVE']._serialized_end=1457
+  _globals['_RUNNINGBOT']._serialized_start=1459
+  _globals['_RUNNINGBOT']._serialized_end=1533
+  _globals['_SUBMITBOTRESPONSE']._serialized_start=1535
+  _globals['_SUBMITBOTRESPONSE']._serialized_end=1595
+  _globals['_WATCHSUBMISSIONREQUEST']._serialized_start=1597
+  _globals['_WATCHSUBMISSIONREQUEST']._serialized_end=1641
+  _globals['_WATCHSUBMISSIONRESPONSE']._serialized_start=1643
+  _globals['_WATCHSUBMISSIONRESPONSE']._serialized_end=1709
+  _globals['_ADMISSIONEVENT']._serialized_start=1712
+  _globals['_ADMISSIONEVENT']._serialized_end=1917
+  _globals['_SUBMISSIONRECEIVED']._serialized_start=1919
+  _globals['_SUBMISSIONRECEIVED']._serialized_end=1954
+  _globals['_ADMISSIONSTEPBEGUN']._serialized_start=1956
+  _globals['_ADMISSIONSTEPBEGUN']._serialized_end=2006
+  _globals['_ADMISSIONSTEP']._serialized_start=2009
+  _globals['_ADMISSIONSTEP']._serialized_end=2171
+  _globals['_VERSION']._serialized_start=2174
+  _globals['_VERSION']._serialized_end=2390
+  _globals['_LISTBOTSREQUEST']._serialized_start=2392
+  _globals['_LISTBOTSREQUEST']._serialized_end=2448
+  _globals['_LISTBOTSRESPONSE']._serialized_start=2450
+  _globals['_LISTBOTSRESPONSE']._serialized_end=2522
+  _globals['_BOT']._serialized_start=2524
+  _globals['_BOT']._serialized_end=2624
+  _globals['_LISTVERSIONSREQUEST']._serialized_start=2626
+  _globals['_LISTVERSIONSREQUEST']._serialized_end=2699
+  _globals['_LISTVERSIONSRESPONSE']._serialized_start=2701
+  _globals['_LISTVERSIONSRESPONSE']._serialized_end=2785
+  _globals['_WITHDRAWBOTREQUEST']._serialized_start=2787
+  _globals['_WITHDRAWBOTREQUEST']._serialized_end=2837
+  _globals['_WITHDRAWBOTRESPONSE']._serialized_start=2839
+  _globals['_WITHDRAWBOTRESPONSE']._serialized_end=2888
+  _globals['_ARENASERVICE']._serialized_start=3198
+  _globals['_ARENASERVICE']._serialized_end=3857
 # @@protoc_insertion_point(module_scope)

@@ -50,6 +50,31 @@ class ArenaServiceStub(object):
                 request_serializer=arena_dot_v1_dot_arena__pb2.GetLeaderboardRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_arena__pb2.GetLeaderboardResponse.FromString,
                 _registered_method=True)
+        self.SubmitBot = channel.stream_stream(
+                '/arena.v1.ArenaService/SubmitBot',
+                request_serializer=arena_dot_v1_dot_arena__pb2.SubmitBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_arena__pb2.SubmitBotResponse.FromString,
+                _registered_method=True)
+        self.WatchSubmission = channel.unary_stream(
+                '/arena.v1.ArenaService/WatchSubmission',
+                request_serializer=arena_dot_v1_dot_arena__pb2.WatchSubmissionRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_arena__pb2.WatchSubmissionResponse.FromString,
+                _registered_method=True)
+        self.ListBots = channel.unary_unary(
+                '/arena.v1.ArenaService/ListBots',
+                request_serializer=arena_dot_v1_dot_arena__pb2.ListBotsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_arena__pb2.ListBotsResponse.FromString,
+                _registered_method=True)
+        self.ListVersions = channel.unary_unary(
+                '/arena.v1.ArenaService/ListVersions',
+                request_serializer=arena_dot_v1_dot_arena__pb2.ListVersionsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_arena__pb2.ListVersionsResponse.FromString,
+                _registered_method=True)
+        self.WithdrawBot = channel.unary_unary(
+                '/arena.v1.ArenaService/WithdrawBot',
+                request_serializer=arena_dot_v1_dot_arena__pb2.WithdrawBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_arena__pb2.WithdrawBotResponse.FromString,
+                _registered_method=True)
 
 
 class ArenaServiceServicer(object):
@@ -64,14 +89,50 @@ class ArenaServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WatchTournament(self, request, context):
-        """Streams the events of a tournament, from a given event on.
+        """Streams the events of a tournament, from a given event on, until it ends. Anyone may watch, unless the server is private.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLeaderboard(self, request, context):
-        """Returns the leaderboard of a tournament.
+        """Returns the leaderboard of a tournament. Anyone may read it, unless the server is private.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SubmitBot(self, request_iterator, context):
+        """Takes a bot in and streams what its admission comes to. Ending the call once all is received does not end the admission.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchSubmission(self, request, context):
+        """Streams what an admission comes to, from its first step on. Only the submission's owner may watch it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBots(self, request, context):
+        """Lists the bots of the competition, by name. Anyone may list them, unless the server is private.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListVersions(self, request, context):
+        """Lists the versions of a bot, oldest first, with the steps of their admission. Only for the bot's owner and organisers; the
+        logs of the steps are for the owner alone.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WithdrawBot(self, request, context):
+        """Withdraws a bot from the tournaments to come, or goes back to an earlier version of it. Only its owner and organisers may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -94,6 +155,31 @@ def add_ArenaServiceServicer_to_server(servicer, server):
                     servicer.GetLeaderboard,
                     request_deserializer=arena_dot_v1_dot_arena__pb2.GetLeaderboardRequest.FromString,
                     response_serializer=arena_dot_v1_dot_arena__pb2.GetLeaderboardResponse.SerializeToString,
+            ),
+            'SubmitBot': grpc.stream_stream_rpc_method_handler(
+                    servicer.SubmitBot,
+                    request_deserializer=arena_dot_v1_dot_arena__pb2.SubmitBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_arena__pb2.SubmitBotResponse.SerializeToString,
+            ),
+            'WatchSubmission': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchSubmission,
+                    request_deserializer=arena_dot_v1_dot_arena__pb2.WatchSubmissionRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_arena__pb2.WatchSubmissionResponse.SerializeToString,
+            ),
+            'ListBots': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBots,
+                    request_deserializer=arena_dot_v1_dot_arena__pb2.ListBotsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_arena__pb2.ListBotsResponse.SerializeToString,
+            ),
+            'ListVersions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListVersions,
+                    request_deserializer=arena_dot_v1_dot_arena__pb2.ListVersionsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_arena__pb2.ListVersionsResponse.SerializeToString,
+            ),
+            'WithdrawBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.WithdrawBot,
+                    request_deserializer=arena_dot_v1_dot_arena__pb2.WithdrawBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_arena__pb2.WithdrawBotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -178,6 +264,141 @@ class ArenaService(object):
             '/arena.v1.ArenaService/GetLeaderboard',
             arena_dot_v1_dot_arena__pb2.GetLeaderboardRequest.SerializeToString,
             arena_dot_v1_dot_arena__pb2.GetLeaderboardResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SubmitBot(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/arena.v1.ArenaService/SubmitBot',
+            arena_dot_v1_dot_arena__pb2.SubmitBotRequest.SerializeToString,
+            arena_dot_v1_dot_arena__pb2.SubmitBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchSubmission(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/arena.v1.ArenaService/WatchSubmission',
+            arena_dot_v1_dot_arena__pb2.WatchSubmissionRequest.SerializeToString,
+            arena_dot_v1_dot_arena__pb2.WatchSubmissionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.ArenaService/ListBots',
+            arena_dot_v1_dot_arena__pb2.ListBotsRequest.SerializeToString,
+            arena_dot_v1_dot_arena__pb2.ListBotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.ArenaService/ListVersions',
+            arena_dot_v1_dot_arena__pb2.ListVersionsRequest.SerializeToString,
+            arena_dot_v1_dot_arena__pb2.ListVersionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WithdrawBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.ArenaService/WithdrawBot',
+            arena_dot_v1_dot_arena__pb2.WithdrawBotRequest.SerializeToString,
+            arena_dot_v1_dot_arena__pb2.WithdrawBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,4 +1,4 @@
-"""What a conformance step found: plain values, to be shown by whoever asked."""
+"""What a step of a check or of an admission found: plain values, to be shown by whoever asked."""
 
 from __future__ import annotations
 
