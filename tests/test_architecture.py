@@ -23,10 +23,10 @@ LEVELS = (
     *("errors", "difference", "finding", "text", "sockets", "document", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
-    *("v1", "wire", "sdk", "players"),
+    *("competition", "v1", "wire", "sdk", "players"),
     *("table", "match", "replay", "reasking"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config", "manifest"),
-    *("competition", "tokens"),
+    "tokens",
     *("migrations", "store", "tournament", "verify", "conformance", "submission"),
     *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),
 )
