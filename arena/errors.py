@@ -54,11 +54,15 @@ class BotUnusable(BadInput):
 
 
 class Refused(BadInput):
-    """A call that a server refuses: `reason` is for programs, in upper case as in google.rpc.ErrorInfo."""
+    """A call that a server refuses: `reason` is for programs, in upper case as in google.rpc.ErrorInfo.
 
-    def __init__(self, reason: str, text: str) -> None:
+    `retry` says after how many seconds it may be worth to ask again; None where it isn't.
+    """
+
+    def __init__(self, reason: str, text: str, *, retry: float | None = None) -> None:
         super().__init__(text)
         self.reason = reason
+        self.retry = retry
 
 
 class IllegalChoice(ArenaError, ValueError):

@@ -48,7 +48,7 @@ MAX_ATTEMPTS = 3
 _FROZEN = " None ran while it was not being asked."
 
 GRACE = 5.0
-"""Seconds that matches in play have to finish once play is to stop."""
+"""Seconds that matches in play have to finish once play is to stop, unless the pace says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ class Pace:
     """Whether launched bots that aren't being asked are stopped, on Linux."""
     bot_logs: Path | None = None
     """The folder where what bots write is kept; None to keep the last lines only."""
+    grace: float = GRACE
+    """Seconds that matches in play have to finish once play is to stop."""
 
     @property
     def freezes(self) -> bool:
@@ -96,7 +98,7 @@ async def run_tournament(
     that is paused, the events end without Finished.
 
     The same settings, entries and bots' files resume the latest tournament made of them; `resume` names another one,
-    `fresh` starts anew. Once `stop` is set, matches in play have `GRACE` seconds to finish.
+    `fresh` starts anew. Once `stop` is set, matches in play have `pace.grace` seconds to finish.
 
     Raises BadInput where it cannot be played as asked, BotUnusable where a bot does not start (unless `skip_broken`),
     and Interrupted where it was stopped before its end.
@@ -317,6 +319,7 @@ class _Playing:
         self._window = 1 + -(-pace.tables // len(game.sides))
         self._notices = notices
         self._stop = stop
+        self._grace = pace.grace
         self._attempts = store.attempts(tournament.id)
         self.paused = False
         """Whether the plan paused the tournament: it is not over."""
@@ -383,7 +386,7 @@ class _Playing:
                 for task in [task for task in running if task.done()]:
                     running.remove(task)
                     yield task.result()
-            done, _ = await asyncio.wait(running, timeout=GRACE) if running else (set(), None)
+            done, _ = await asyncio.wait(running, timeout=self._grace) if running else (set(), None)
             for task in done:
                 yield task.result()
         finally:
