@@ -602,7 +602,10 @@ def test_matches_of_the_first_schema_are_kept(path: Path) -> None:
         store.add_tournament(new_tournament(), new_matches(2))
     with contextlib.closing(sqlite3.connect(path)) as other, other:
         other.execute("ALTER TABLE matches DROP COLUMN exchanged")
+        other.execute("ALTER TABLE matches DROP COLUMN origin")
         other.execute("ALTER TABLE tournaments DROP COLUMN enforced")
+        for table in ("tokens", "deeds", "steps", "submissions", "bots", "runs", "events"):
+            other.execute(f"DROP TABLE {table}")
         other.execute("UPDATE alembic_version SET version_num = '0001'")
 
     with Store.open(path) as store:

@@ -25,6 +25,7 @@ from arena.match import Match, MatchResult
 from arena.record import DealRecord
 from arena.results import Result
 from arena.settings import Tournament
+from arena.store.audit import Audit
 from arena.store.database import CURE, Database
 from arena.store.rows import (
     StoredFault,
@@ -39,7 +40,10 @@ from arena.store.rows import (
     result_row,
     tournament_row,
 )
+from arena.store.runs import Runs
+from arena.store.submissions import Submissions
 from arena.store.tables import FAULTS, MATCHES, RECORDS, RESULTS, TOURNAMENTS
+from arena.store.tokens import Tokens
 
 _CHUNK: Final = 10_000  # results read in one transaction
 
@@ -62,6 +66,10 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._keys: dict[str, int] = {}
+        self.submissions = Submissions(database)
+        self.tokens = Tokens(database)
+        self.audit = Audit(database)
+        self.runs = Runs(database)
 
     @classmethod
     def open(cls, where: str | Path, *, create: bool = True) -> Self:
@@ -93,6 +101,10 @@ class Store:
         Raises BadStore with the holder's process where it is taken. The right ends with the process, however it ends.
         """
         return self._database.coordinate()
+
+    def serve(self) -> AbstractContextManager[None]:
+        """Hold the right to be the server of this store, for one process at a time; otherwise as `coordinate`."""
+        return self._database.serve()
 
     # --- Writing ---
 

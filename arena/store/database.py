@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from arena.errors import BadStore
 from arena.store.lock import hold_lock
 
-SCHEMA: Final = "0003"
+SCHEMA: Final = "0004"
 """The newest migration in `arena.migrations`; later ones have larger numbers."""
 
 CURE: Final = "restore a backup, or save what can be read with: sqlite3 arena.db .recover"
@@ -63,9 +63,14 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """Begin a transaction that writes, and commit it at the end; whatever goes wrong, it leaves nothing."""
+    def writing(self, *, alone: bool = False) -> Iterator[sa.Connection]:
+        """Begin a transaction that writes, and commit it at the end; whatever goes wrong, it leaves nothing.
+
+        `alone` is for one that reads what it then decides by: no other such one runs meanwhile. In SQLite that holds for all.
+        """
         with self._telling(), self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+            if alone and self._engine.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK + 3)))
             yield connection
         if self._file is not None and _identity(Path(self.place)) != self._file:
             raise BadStore(
@@ -75,8 +80,14 @@ class Database:
     def coordinate(self) -> AbstractContextManager[None]:
         """Hold the right to play tournaments, as one process at a time; raise BadStore where it is taken."""
         if self._engine.dialect.name == "sqlite":
-            return hold_lock(Path(f"{self.place}.lock"))
-        return self._advisory_lock()
+            return hold_lock(Path(f"{self.place}.lock"), "plays a tournament there")
+        return self._advisory_lock(_ADVISORY_LOCK, "plays a tournament there")
+
+    def serve(self) -> AbstractContextManager[None]:
+        """Hold the right to admit bots and keep the calendar, as one server at a time; raise BadStore where it is taken."""
+        if self._engine.dialect.name == "sqlite":
+            return hold_lock(Path(f"{self.place}.server.lock"), "serves it")
+        return self._advisory_lock(_ADVISORY_LOCK + 2, "serves it")
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
@@ -120,13 +131,13 @@ class Database:
         return found
 
     @contextmanager
-    def _advisory_lock(self) -> Iterator[None]:
-        lock = sa.literal(_ADVISORY_LOCK)
+    def _advisory_lock(self, number: int, deed: str) -> Iterator[None]:
+        lock = sa.literal(number)
         with self._telling(), self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             if not connection.execute(sa.select(sa.func.pg_try_advisory_lock(lock))).scalar():
-                holder = connection.execute(_HOLDER, {"lock": _ADVISORY_LOCK}).scalar() or "another process"
+                holder = connection.execute(_HOLDER, {"lock": number}).scalar() or "another process"
                 raise BadStore(
-                    f"{self.place} is in use: {holder} plays a tournament there. "
+                    f"{self.place} is in use: {holder} {deed}. "
                     "Wait until it is done, stop it, or name another database with --store"
                 )
             try:

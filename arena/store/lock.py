@@ -13,12 +13,14 @@ from arena.errors import BadStore
 
 
 @contextmanager
-def hold_lock(path: Path) -> Iterator[None]:
+def hold_lock(path: Path, deed: str) -> Iterator[None]:
     """Hold the lock of a file while the context lasts; the file says who holds it, and goes with the lock.
+
+    `deed` says what its holder does.
 
     Raises BadStore with the holder if the lock is taken, by this process too, or if the file cannot be written.
     """
-    file = _take(path)
+    file = _take(path, deed)
     try:
         os.ftruncate(file, 0)
         os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
@@ -28,14 +30,12 @@ def hold_lock(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-def _take(path: Path) -> int:
+def _take(path: Path, deed: str) -> int:
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise BadStore(
-                f"{path} cannot be written: {error.strerror}; it marks that a tournament is played"
-            ) from error
+            raise BadStore(f"{path} cannot be written: {error.strerror}; it marks who uses the database") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at(file, path):
@@ -45,7 +45,7 @@ def _take(path: Path) -> int:
             holder = os.pread(file, 200, 0).decode(errors="replace") or "another process"
             os.close(file)
             raise BadStore(
-                f"{path.with_suffix('')} is in use: {holder} plays a tournament there. "
+                f"{str(path).removesuffix('.lock').removesuffix('.server')} is in use: {holder} {deed}. "
                 "Wait until it is done, stop it, or name another database with --store"
             ) from error
 

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 
-def _table(name: str, **columns: Any) -> sa.TableClause:
+def _table(name: str, /, **columns: Any) -> sa.TableClause:
     return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
 
 
@@ -33,6 +33,7 @@ MATCHES = _table(
     line_up=sa.Text,
     deals=sa.Integer,
     exchanged=sa.Boolean,
+    origin=sa.Text,
     attempt=sa.Integer,
     done=sa.Boolean,
     decisions=sa.Integer,
@@ -60,3 +61,58 @@ FAULTS = _table(
     kind=sa.Integer,
     retired=sa.Boolean,
 )
+TOKENS = _table(
+    "tokens",
+    id=sa.Text,
+    owner=sa.Text,
+    role=sa.Text,
+    digest=sa.LargeBinary,
+    created=sa.Text,
+    expires=sa.Text,
+    revoked=sa.Text,
+)
+DEEDS = _table(
+    "deeds", key=sa.Integer, time=sa.Text, who=sa.Text, token=sa.Text, deed=sa.Text, what=sa.Text, outcome=sa.Text
+)
+BOTS = _table("bots", key=sa.Integer, name_key=sa.Text, name=sa.Text, owner=sa.Text, current=sa.Integer)
+SUBMISSIONS = _table(
+    "submissions",
+    key=sa.Integer,
+    id=sa.Text,
+    owner=sa.Text,
+    state=sa.Text,
+    created=sa.Text,
+    decided=sa.Text,
+    build=sa.Boolean,
+    size=sa.Integer,
+    bot=sa.Integer,
+    number=sa.Integer,
+    digest=sa.Text,
+    program=sa.Text,
+)
+STEPS = _table(
+    "steps",
+    submission=sa.Integer,
+    position=sa.Integer,
+    name=sa.Text,
+    verdict=sa.Text,
+    detail=sa.Text,
+    cure=sa.Text,
+    log=sa.Text,
+    seconds=sa.Float,
+)
+RUNS = _table(
+    "runs",
+    key=sa.Integer,
+    request=sa.Text,
+    who=sa.Text,
+    config=sa.Text,
+    config_path=sa.Text,
+    overrides=sa.Text,
+    incremental=sa.Boolean,
+    created=sa.Text,
+    tournament=sa.Text,
+    over=sa.Boolean,
+    error=sa.Text,
+)
+EVENTS = _table("events", tournament=sa.Text, number=sa.Integer, time=sa.Text, event=sa.LargeBinary)

@@ -1,0 +1,390 @@
+"""What a store keeps of a competition: bots in versions, tokens, deeds, requests and events."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from arena.competition import AdmissionStep, Deed, Program, Role, Run, State, Usage, Version
+from arena.errors import BadStore, Refused
+from arena.finding import Verdict
+from arena.store import Store
+from arena.tokens import check_token, draw_token, revoke, token_id
+
+NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+STEP = AdmissionStep("unpack", Verdict.PASS, "3 files", "", "a log\n", 0.25)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "sqlite":
+        with Store.open(tmp_path / "arena.db") as opened:
+            yield opened
+        return
+    url = os.environ.get("ARENA_TEST_POSTGRES")
+    if not url:
+        pytest.skip("ARENA_TEST_POSTGRES names no PostgreSQL database")
+    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+        connection.exec_driver_sql("CREATE SCHEMA public")
+    engine.dispose()
+    with Store.open(url) as opened:
+        yield opened
+
+
+def submission(number: int) -> str:
+    return f"{number:032x}"
+
+
+def receive(store: Store, number: int, owner: str = "ada") -> str:
+    store.submissions.receive(Version(submission(number), owner, State.WAITING, NOW + timedelta(seconds=number)))
+    return submission(number)
+
+
+def admit(
+    store: Store, number: int, digest: str, *, name: str = "bot", owner: str = "ada", state: State = State.ADMITTED
+) -> Version:
+    which = receive(store, number, owner)
+    claim = store.submissions.claim(which, Program(name, command=("./bot",)), digest, 100)
+    return store.submissions.decide(claim.version.submission, state)
+
+
+# --- Bots and versions ---
+
+
+def test_a_submission_becomes_a_version_that_plays(store: Store) -> None:
+    which = receive(store, 1)
+    assert [version.submission for version in store.submissions.waiting()] == [which]
+
+    program = Program("Ünï", ("./bot", "-x"), True, "", ("make",), ("heartswitch",), "Somebody")
+    claim = store.submissions.claim(which, program, "d1", 100)
+    store.submissions.add_step(which, STEP)
+    store.submissions.add_step(which, replace(STEP, name="check", verdict=Verdict.WARNING, cure="do better"))
+    decided = store.submissions.decide(which, State.ADMITTED)
+
+    assert not claim.same
+    assert (decided.number, decided.digest, decided.program, decided.size) == (1, "d1", program, 100)
+    assert decided.decided is not None
+    assert store.submissions.find(which) == decided
+    assert [step.name for step in store.submissions.steps(which)] == ["unpack", "check"]
+    assert store.submissions.steps(which)[0] == STEP
+    assert store.submissions.waiting() == []
+    assert store.submissions.playing() == [decided]
+    (bot,) = store.submissions.bots()
+    assert (bot.name, bot.owner, bot.current, bot.versions) == ("Ünï", "ada", decided, 1)
+    assert store.submissions.bot("ÜNÏ") == bot
+    assert store.submissions.digests() == {"d1"}
+
+
+def test_the_same_submission_is_kept_once_and_is_its_owners_alone(store: Store) -> None:
+    receive(store, 1)
+    admitted = admit(store, 1, "d1")
+
+    again = store.submissions.receive(Version(submission(1), "ada", State.WAITING, NOW))
+    with pytest.raises(Refused) as refused:
+        receive(store, 1, "bob")
+
+    assert again == admitted
+    assert refused.value.reason == "NO_SUCH_SUBMISSION"
+
+
+def test_the_latest_admitted_version_plays_and_a_refused_one_does_not(store: Store) -> None:
+    admit(store, 1, "d1")
+    admit(store, 2, "d2")
+    admit(store, 3, "d3", state=State.REFUSED)
+
+    assert [version.number for version in store.submissions.versions("bot")] == [1, 2, 3]
+    assert [version.digest for version in store.submissions.playing()] == ["d2"]
+
+
+def test_an_earlier_admission_that_ends_later_does_not_take_over(store: Store) -> None:
+    first = receive(store, 1)
+    store.submissions.claim(first, Program("bot", ("./bot",)), "d1", 1)
+    admit(store, 2, "d2")
+
+    store.submissions.decide(first, State.ADMITTED)
+
+    assert [version.digest for version in store.submissions.playing()] == ["d2"]
+
+
+def test_the_same_content_is_no_new_version_but_plays_again(store: Store) -> None:
+    admit(store, 1, "d1")
+    admit(store, 2, "d2")
+
+    claim = store.submissions.claim(receive(store, 3), Program("bot", command=("./bot",)), "d1", 100)
+
+    assert claim.same
+    assert claim.version.number == 1
+    assert store.submissions.find(submission(3)) is None
+    assert [version.digest for version in store.submissions.playing()] == ["d1"]
+    assert len(store.submissions.versions("bot")) == 2
+
+
+def test_the_same_files_run_otherwise_are_a_new_version(store: Store) -> None:
+    admit(store, 1, "d1")
+
+    claim = store.submissions.claim(receive(store, 2), Program("bot", command=("./bot", "--fast")), "d1", 100)
+
+    assert (claim.same, claim.version.number) == (False, 2)
+
+
+def test_content_that_was_refused_is_admitted_again_as_the_same_version(store: Store) -> None:
+    admit(store, 1, "d1", state=State.REFUSED)
+
+    claim = store.submissions.claim(receive(store, 2), Program("bot", command=("./bot",)), "d1", 100)
+
+    assert claim.same
+    assert (claim.version.number, claim.version.state, claim.version.submission) == (1, State.WAITING, submission(2))
+    assert store.submissions.decide(submission(2), State.ADMITTED).number == 1
+    assert store.submissions.steps(submission(2)) == []
+
+
+def test_a_name_is_the_owners_who_had_it_first_until_nothing_of_it_is_left(store: Store) -> None:
+    admit(store, 1, "d1", name="Bot", owner="ada")
+
+    with pytest.raises(Refused) as refused:
+        admit(store, 2, "d2", name="bOT", owner="bob")
+    assert refused.value.reason == "NAME_TAKEN"
+
+    admit(store, 3, "d3", name="free", owner="ada", state=State.REFUSED)
+    assert admit(store, 4, "d4", name="free", owner="bob").number == 1
+    assert store.submissions.bot("free").owner == "bob"
+    earlier = store.submissions.find(submission(3))
+    assert earlier is not None
+    assert earlier.state is State.REFUSED
+
+
+def test_names_of_the_house_are_nobodys_and_bots_are_counted(store: Store) -> None:
+    which = receive(store, 1)
+    with pytest.raises(Refused, match="house"):
+        store.submissions.claim(which, Program("Careful"), "d", 1, reserved=["careful"])
+    store.submissions.claim(which, Program("one"), "d", 1, most_bots=1)
+
+    with pytest.raises(Refused) as refused:
+        store.submissions.claim(receive(store, 2), Program("two"), "e", 1, most_bots=1)
+    assert refused.value.reason == "QUOTA"
+    assert store.submissions.claim(submission(2), Program("one"), "e", 1, most_bots=1).version.number == 2
+
+
+def test_a_bot_is_withdrawn_and_an_earlier_version_brought_back(store: Store) -> None:
+    admit(store, 1, "d1")
+    admit(store, 2, "d2")
+    admit(store, 3, "d3", state=State.REFUSED)
+
+    assert store.submissions.use("bot", 0).current is None
+    assert store.submissions.playing() == []
+    back = store.submissions.use("bot", 1).current
+    assert back is not None
+    assert back.number == 1
+    with pytest.raises(Refused) as missing:
+        store.submissions.use("bot", 9)
+    with pytest.raises(Refused) as refused:
+        store.submissions.use("bot", 3)
+    with pytest.raises(Refused) as nobody:
+        store.submissions.use("nobody", 0)
+
+    reasons = [each.value.reason for each in (missing, refused, nobody)]
+    assert reasons == ["NO_SUCH_VERSION", "NOT_ADMITTED", "NO_SUCH_BOT"]
+    assert [version.number for version in store.submissions.playing()] == [1]
+
+
+def test_an_owners_usage_counts_each_content_once(store: Store) -> None:
+    admit(store, 1, "d1")
+    admit(store, 2, "d1", name="other")
+    admit(store, 3, "d3", state=State.REFUSED)
+    receive(store, 4)
+    admit(store, 5, "d5", name="third", owner="bob")
+
+    assert store.submissions.usage("ada") == Usage(bots=2, bytes=100, waiting=1)
+    assert store.submissions.submitted_since("ada", NOW + timedelta(seconds=3)) == 2
+    assert [bot.name for bot in store.submissions.bots("bob")] == ["third"]
+
+
+def test_of_many_who_want_a_name_at_once_one_gets_it(store: Store) -> None:
+    got: list[str] = []
+    refused: list[str] = []
+    ready = threading.Barrier(6)
+
+    def claim(number: int) -> None:
+        which = receive(store, number, f"owner {number}")
+        ready.wait()
+        try:
+            store.submissions.claim(which, Program("wanted"), f"d{number}", 1)
+            got.append(which)
+        except Refused as error:
+            refused.append(error.reason)
+
+    threads = [threading.Thread(target=claim, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(got) == 1
+    assert refused == ["NAME_TAKEN"] * 5
+
+
+_LIFE = """
+import sys
+from datetime import UTC, datetime
+from arena.competition import AdmissionStep, Program, State, Version
+from arena.finding import Verdict
+from arena.store import Store
+with Store.open(sys.argv[1]) as store:
+    print("begun", flush=True)
+    kept = store.submissions
+    for number in range(40):
+        which = f"{number:032x}"
+        version = kept.receive(Version(which, "ada", State.WAITING, datetime.now(UTC)))
+        if version.state is State.WAITING:
+            kept.claim(which, Program("bot"), f"d{number}", 1)
+            kept.begin_again(which)
+            for step in ("unpack", "build", "check", "play"):
+                kept.add_step(which, AdmissionStep(step, Verdict.PASS, "well"))
+            kept.decide(which, State.ADMITTED)
+"""
+
+
+@pytest.mark.slow
+def test_whoever_is_killed_in_a_life_of_a_submission_goes_on_where_it_was(tmp_path: Path) -> None:
+    path, chance = tmp_path / "arena.db", random.Random(20300102)
+    command = [sys.executable, "-c", _LIFE, str(path)]
+    for _ in range(8):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(chance.uniform(0.01, 0.15))
+            process.send_signal(signal.SIGKILL)
+
+    subprocess.run(command, check=True, capture_output=True)
+
+    with Store.open(path) as store:
+        versions = store.submissions.versions("bot")
+        assert [version.number for version in versions] == list(range(1, 41))
+        assert {version.state for version in versions} == {State.ADMITTED}
+        for version in versions:
+            assert [step.name for step in store.submissions.steps(version.submission)] == [
+                "unpack",
+                "build",
+                "check",
+                "play",
+            ]
+
+
+# --- Tokens and deeds ---
+
+
+def test_a_token_lets_in_and_its_secret_is_kept_nowhere(store: Store) -> None:
+    assert not store.tokens.any()
+    token, text = draw_token("ada", Role.ORGANISER, timedelta(days=30))
+    store.tokens.add(token)
+
+    assert store.tokens.find(token_id(text)) == token
+    assert check_token(text, token, datetime.now(UTC)) == token
+    assert store.tokens.any()
+    assert store.tokens.all() == [token]
+    assert text.encode() not in b"".join(path.read_bytes() for path in Path(store.place).parent.glob("arena.db*"))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda text: text[:-1] + ("A" if text[-1] != "A" else "B"), "BAD_TOKEN"),
+        (lambda text: "", "BAD_TOKEN"),
+        (lambda text: text + "x", "BAD_TOKEN"),
+        (lambda text: "arena_00000000" + text[14:], "BAD_TOKEN"),
+    ],
+    ids=["wrong", "empty", "longer", "other id"],
+)
+def test_any_other_token_is_refused(change: object, reason: str) -> None:
+    token, text = draw_token("ada", Role.CONTESTANT)
+    wrong = change(text)  # type: ignore[operator]
+
+    with pytest.raises(Refused) as refused:
+        check_token(wrong, token if token_id(wrong) == token.id else None, datetime.now(UTC))
+
+    assert refused.value.reason == reason
+    assert text[15:] not in str(refused.value)
+
+
+def test_only_its_holder_learns_that_a_token_was_revoked_or_has_expired(store: Store) -> None:
+    token, text = draw_token("ada", Role.CONTESTANT, timedelta(seconds=10))
+    store.tokens.add(token)
+    store.tokens.change(revoke(token, NOW))
+    revoked = store.tokens.find(token.id)
+
+    for kept, reason in ((revoked, "REVOKED_TOKEN"), (token, "EXPIRED_TOKEN")):
+        with pytest.raises(Refused) as refused:
+            check_token(text, kept, token.created + timedelta(days=1))
+        assert refused.value.reason == reason
+        with pytest.raises(Refused) as stranger:
+            check_token(text[:-2] + "zz", kept, token.created + timedelta(days=1))
+        assert stranger.value.reason == "BAD_TOKEN"
+
+
+def test_deeds_come_back_in_order(store: Store) -> None:
+    deeds = [Deed(NOW, "ada", "c0ffee00", "SubmitBot", f"bot {number}", "done") for number in range(5)]
+    for deed in deeds:
+        store.audit.add(deed)
+
+    assert store.audit.last(3) == deeds[2:]
+
+
+# --- Requests and events ---
+
+
+def test_a_request_is_kept_once_until_it_is_done(store: Store) -> None:
+    run = Run("a" * 32, "ada", "game: x", "/b.yaml", {"boards": "4"}, True, NOW)
+
+    assert store.runs.add(run) == run
+    assert store.runs.add(replace(run, who="bob")) == run
+    store.runs.set_tournament(run.request, "t1")
+    assert store.runs.unfinished() == [replace(run, tournament="t1")]
+    assert store.runs.last("ada") == replace(run, tournament="t1")
+    store.runs.finish(run.request, "it broke")
+
+    assert store.runs.unfinished() == []
+    assert store.runs.find(run.request) == replace(run, tournament="t1", over=True, error="it broke")
+    assert store.runs.find("b" * 32) is None
+
+
+def test_events_are_numbered_without_gaps_by_two_writers_too(store: Store) -> None:
+    def write() -> None:
+        for _ in range(20):
+            store.runs.add_event("t", NOW, b"event")
+
+    threads = [threading.Thread(target=write) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [number for number, _, _ in store.runs.events("t", 1)] == list(range(1, 41))
+    assert store.runs.events("t", 40) == [(40, NOW, b"event")]
+    assert store.runs.last_event("t") == 40
+    assert store.runs.last_event("other") == 0
+
+
+def test_one_server_has_a_store(tmp_path: Path) -> None:
+    with (
+        Store.open(tmp_path / "arena.db") as store,
+        store.serve(),
+        store.coordinate(),
+        pytest.raises(BadStore, match=r"arena\.db is in use.*serves it"),
+        store.serve(),
+    ):
+        pass
