@@ -3,10 +3,12 @@
     name: my-bot
     command: [./bot]
     build: [go, build, -o, bot, .]
+    pack: [bot]
     games: [hearts-classic, heartswitch]
     author: Somebody
 
-Name and command are needed. What a key means is as in bots.yaml; paths are relative to the folder.
+Name and command are needed. What a key means is as in bots.yaml; paths are relative to the folder. `pack` has patterns as in a
+.gitignore of what belongs to the bot although a .gitignore leaves it out, as what was built usually is.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from arena.competition import Program
 from arena.config import read_file
 from arena.document import Node, Problems, Wrong, read_document
 from arena.entries import check_protocol, read_name, read_words
@@ -22,9 +25,12 @@ from arena.errors import BadConfig
 from arena.fields import Fields, describe, suggest, truth, word
 from arena.games import game_names
 from arena.settings import Entry
+from arena.text import clean_line
 
 FILE: Final = "bot.yaml"
-KEYS: Final = ("name", "command", "build", "tcp", "protocol", "games", "author")
+MAX_AUTHOR: Final = 64
+"""The most characters that are kept of who wrote a bot."""
+KEYS: Final = ("name", "command", "build", "pack", "tcp", "protocol", "games", "author")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +40,23 @@ class Manifest:
     entry: Entry
     build: tuple[str, ...] = ()
     """The program and its arguments that build the bot in its folder; empty where nothing is to be built."""
+    pack: tuple[str, ...] = ()
+    """Patterns of what is packed although a .gitignore leaves it out."""
     games: tuple[str, ...] = ()
     """The games that it is to play; empty for all that it says it plays."""
     author: str = ""
+
+    @property
+    def program(self) -> Program:
+        """What a version made of this folder is."""
+        return Program(
+            self.entry.name,
+            command=self.entry.command,
+            tcp=self.entry.tcp,
+            build=self.build,
+            games=self.games,
+            author=self.author,
+        )
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -68,9 +88,20 @@ def _read(root: Node, folder: Path, problems: Problems) -> Manifest:
     return Manifest(
         entry,
         build=fields.take("build", read_words, ()),
+        pack=fields.take("pack", _read_patterns, ()),
         games=fields.take("games", _read_games, ()),
-        author=fields.take("author", lambda node: word(node, "who wrote it"), ""),
+        author=fields.take("author", _read_author, ""),
     )
+
+
+def _read_author(node: Node) -> str:
+    return clean_line(word(node, "who wrote it"), MAX_AUTHOR)
+
+
+def _read_patterns(node: Node) -> tuple[str, ...]:
+    if not isinstance(node.value, list):
+        raise Wrong(f"list patterns of files, such as [dist/, node_modules/], not {describe(node)}")
+    return tuple(word(pattern, "a pattern of files") for pattern in node.value)
 
 
 def _read_games(node: Node) -> tuple[str, ...]:
