@@ -35,10 +35,21 @@ WRITABLE: Final[Mapping[str, int]] = {SOCKET_FOLDER: 64 << 10, "/tmp": 64 << 20,
 
 OPEN_FILES: Final = 1024
 FILE_BYTES: Final = 64 << 20
+MOST_FILES: Final = 20_000
+"""Files in one writable folder: also an empty one costs memory."""
+
+BUILD_PROCESSES: Final = 512
+BUILD_OPEN_FILES: Final = 4096
+BUILD_FILES: Final = 200_000
+"""The same for builds, whose compilers keep caches of many small files."""
 
 FIRST_USER: Final = 64000
 USERS: Final = 900
 """The numbers of the users that bots of an arena that is root become: nobody else's on the usual systems."""
+
+FIRST_BUILDER: Final = FIRST_USER + USERS
+BUILDERS: Final = 99
+"""The same of the users that build bots."""
 
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS: Final = (
@@ -55,8 +66,27 @@ _FILES: Final = {
     "/etc/group": "bot:x:{group}:\n",
     "/etc/hosts": "127.0.0.1 localhost bot\n::1 localhost\n",
 }
-_ENVIRONMENT: Final = {"HOME": "/tmp", "TMPDIR": "/tmp", "USER": "bot", "LOGNAME": "bot", "SHELL": "/bin/sh"}  # noqa: S108
+_HOME: Final = "/tmp"  # noqa: S108
+_ENVIRONMENT: Final = {"HOME": _HOME, "TMPDIR": _HOME, "USER": "bot", "LOGNAME": "bot", "SHELL": "/bin/sh"}
 _DROPPED: Final = ("TMP", "TEMP", "GOCACHE", "GOPATH", "CARGO_HOME", "RUSTUP_HOME")
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What one process finds in its sandbox."""
+
+    seen: Sequence[Path]
+    """What it can read, besides the system."""
+    own: Sequence[str]
+    """Bubblewrap's arguments for what lies on top of that."""
+    writable: Mapping[str, int]
+    limits: Mapping[str, int]
+    most_files: int
+    user: int
+    """The number of the user that it becomes where the arena is root."""
+    group: Path | None
+    trees: tuple[Path, ...] = ()
+    """What it can write on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +106,39 @@ class Sandbox:
         Raises BotUnusable where the bot's user could not read its files.
         """
         seen = list(_merge([*_environment_folders(command), *_bot_paths(entry, command)]))
-        if self.root:
-            self._check_readable(entry, seen)
-        sources = [f"/tmp/{place}" if self.root else str(path) for place, path in enumerate(seen)]  # noqa: S108
-        user = FIRST_USER + number % USERS if self.root else None
-        shown = {"user": user or os.getuid(), "group": user or os.getgid()}
-        limits = ",".join(f"{name}={value}" for name, value in self._limits(entry).items())
+        self._check_readable(entry.name, seen)
+        others = 2 if entry.tcp else 1  # bubblewrap's own process inside, and the relay
+        limits = self._limits(self.limits.processes + others, OPEN_FILES, FILE_BYTES)
         relay = f"{SOCKET}:{PORT}" if entry.tcp else ""
+        user = FIRST_USER + number % USERS
+        own = [*_own_folder(entry), "--remount-ro", "/dev", "--remount-ro", "/"]
+        return self._confine(command, _Room(seen, own, WRITABLE, limits, MOST_FILES, user, group), staging, relay)
+
+    def confine_build(self, command: Command, tree: Path, file_bytes: int, staging: Path, number: int) -> Command:
+        """Return the command that builds a bot in the sandbox: its folder `tree` is writable, no file larger than that.
+
+        Half the memory of the limits is room for caches. Otherwise as `confine`; an arena that is root has to give the tree
+        to the user whose number is found under `user` in what comes back.
+        """
+        program = [Path(command.argv[0])] if not Path(command.argv[0]).is_relative_to(tree) else []
+        seen = list(_merge([*_environment_folders(command), *program]))
+        self._check_readable("to be built", seen)
+        writable = {**WRITABLE, _HOME: self.limits.memory // 2}
+        limits = self._limits(self.limits.processes + 1, BUILD_OPEN_FILES, max(file_bytes, writable[_HOME]))
+        user = FIRST_BUILDER + number % BUILDERS
+        own = ["--bind", f"/tmp/{len(seen)}" if self.root else str(tree), str(tree)]  # noqa: S108
+        own += ["--remount-ro", "/dev", "--remount-ro", "/"]
+        room = _Room(seen, own, writable, limits, BUILD_FILES, user, None, (tree,))
+        return self._confine(command, room, staging, "")
+
+    def _confine(self, command: Command, room: _Room, staging: Path, relay: str) -> Command:
+        sources = [f"/tmp/{place}" if self.root else str(path) for place, path in enumerate(room.seen)]  # noqa: S108
+        user = room.user if self.root else None
+        shown = {"user": user or os.getuid(), "group": user or os.getgid()}
+        limits = ",".join(f"{name}={value}" for name, value in room.limits.items())
         python = os.path.realpath(sys.executable)
-        first = (python, "-I", "-S", str(Path(__file__).with_name("inside.py")), ":".join(WRITABLE), limits, relay)
+        first = (python, "-I", "-S", str(Path(__file__).with_name("inside.py")), ":".join(room.writable), limits, relay)
+        arguments = [*_arguments(room, sources), *room.own, "--chdir", str(command.directory)]
         return replace(
             command,
             argv=(*first, *command.argv),
@@ -92,41 +146,40 @@ class Sandbox:
             directory=Path("/"),
             sandbox={
                 "bubblewrap": self.bubblewrap,
-                "arguments": list(_arguments(entry, seen, sources)),
+                "arguments": arguments,
                 "files": {path: text.format_map(shown) for path, text in _FILES.items()},
                 "filter": make_filter().hex(),
                 "user": user,
-                "binds": [str(path) for path in seen] if self.root else [],
+                "binds": [str(path) for path in (*room.seen, *room.trees)] if self.root else [],
                 "staging": str(staging),
                 "memory": self.limits.memory,
-                "cgroup": group and str(group),
+                "most_files": room.most_files,
+                "cgroup": room.group and str(room.group),
             },
         )
 
-    def _limits(self, entry: Entry) -> dict[str, int]:
-        others = 2 if entry.tcp else 1  # bubblewrap's own process inside, and the relay
+    def _limits(self, processes: int, open_files: int, file_bytes: int) -> dict[str, int]:
         return {
-            "RLIMIT_NPROC": self.limits.processes + others,
+            "RLIMIT_NPROC": processes,
             "RLIMIT_DATA": self.limits.memory,
-            "RLIMIT_NOFILE": OPEN_FILES,
-            "RLIMIT_FSIZE": FILE_BYTES,
+            "RLIMIT_NOFILE": open_files,
+            "RLIMIT_FSIZE": file_bytes,
             "RLIMIT_CORE": 0,
         }
 
-    @staticmethod
-    def _check_readable(entry: Entry, seen: Sequence[Path]) -> None:
-        for path in seen:
+    def _check_readable(self, name: str, seen: Sequence[Path]) -> None:
+        for path in seen if self.root else ():
             state = path.stat()
             needed = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(state.st_mode) else stat.S_IROTH
             if state.st_mode & needed != needed:
                 wanted = "o+rx" if stat.S_ISDIR(state.st_mode) else "o+r"
                 raise BotUnusable(
-                    f"bot {entry.name}: {path} can't be read in the sandbox, where bots of an arena that is root run as"
+                    f"bot {name}: {path} can't be read in the sandbox, where bots of an arena that is root run as"
                     f" unprivileged users; allow it with chmod {wanted}, or run the arena as an ordinary user"
                 )
 
 
-def _arguments(entry: Entry, seen: Sequence[Path], sources: Sequence[str]) -> Iterator[str]:
+def _arguments(room: _Room, sources: Sequence[str]) -> Iterator[str]:
     """Yield bubblewrap's arguments: in their order, later ones lie on top of earlier ones."""
     yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
     yield from ("--cap-drop", "ALL", "--hostname", "bot", "--proc", "/proc", "--dev", "/dev")
@@ -137,16 +190,19 @@ def _arguments(entry: Entry, seen: Sequence[Path], sources: Sequence[str]) -> It
             yield from ("--ro-bind", str(path), str(path))
     for name in (*_SETTINGS, *(path.name for path in Path("/etc").glob("java*"))):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    for folder, size in WRITABLE.items():
+    for folder, size in room.writable.items():
         yield from ("--size", str(size), "--tmpfs", folder)
-    for path, source in zip(seen, sources, strict=True):
+    for path, source in zip(room.seen, sources, strict=True):
         yield from ("--ro-bind", source, str(path))
+
+
+def _own_folder(entry: Entry) -> Iterator[str]:
+    """Yield the arguments for the folder of a bot that plays, in which the arena's own files are hidden."""
     yield from ("--dir", str(entry.directory.absolute()))
     if entry.whole_directory:
         for path in sorted(entry.directory.iterdir()):
             if path.name.startswith(ARENA_FILES) and path.is_file():
                 yield from ("--ro-bind", os.devnull, str(path))
-    yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(entry.directory.absolute()))
 
 
 def _environment_folders(command: Command) -> Iterator[Path]:

@@ -252,9 +252,8 @@ class Keeper:
             self._confined = Confined(request["sandbox"], request["argv"])
             self._process = self._confined.start(how)
             if self._confined.first is not None:
-                self._watchdog = Watchdog(
-                    self._confined.first_pid, self._confined.folders, request["sandbox"]["memory"]
-                )
+                most = request["sandbox"]["memory"], request["sandbox"]["most_files"]
+                self._watchdog = Watchdog(self._confined.first_pid, self._confined.folders, *most)
                 self._look_at = time.monotonic() + self._watchdog.pause
         os.close(writing)
         self._bot = self._process.pid

@@ -15,9 +15,6 @@ from typing import Final
 CALM, ALERT = 0.2, 0.05
 """Seconds between two looks: as a rule, and once half of what is allowed is used."""
 
-MOST_FILES: Final = 20_000
-"""Files in one writable folder: also an empty one costs memory."""
-
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -49,12 +46,16 @@ def share(pid: int) -> int:
 
 
 class Watchdog:
-    """Looks at one bot from time to time: at all processes below `root`, and at its folders by file descriptor."""
+    """Looks at one bot from time to time: at all processes below `root`, and at its folders by file descriptor.
 
-    def __init__(self, root: int, folders: Sequence[int], memory: int) -> None:
+    They may have `memory` bytes together, and each folder `most_files` files: also an empty one costs memory.
+    """
+
+    def __init__(self, root: int, folders: Sequence[int], memory: int, most_files: int) -> None:
         self._root = root
         self._folders = folders
         self._memory = memory
+        self._most_files = most_files
         self.pause = CALM
         """Seconds until the next look."""
 
@@ -64,8 +65,8 @@ class Watchdog:
         for folder in self._folders:
             state = os.fstatvfs(folder)
             in_files += (state.f_blocks - state.f_bfree) * state.f_frsize
-            if state.f_files - state.f_ffree > MOST_FILES:
-                return f"it made more than {MOST_FILES:,} files"
+            if state.f_files - state.f_ffree > self._most_files:
+                return f"it made more than {self._most_files:,} files"
         processes = family(self._root)
         used = in_files + sum(map(resident, processes))
         if used > self._memory:

@@ -240,8 +240,8 @@ def test_memory_that_processes_share_is_counted_once() -> None:
 
             assert len(processes) == 2
             assert pages > 100_000_000 > exact > 50_000_000
-            assert Watchdog(parent.pid, [], 100_000_000).look() == ""
-            assert Watchdog(parent.pid, [], 50_000_000).look() == "it used more than 50 MB of memory"
+            assert Watchdog(parent.pid, [], 100_000_000, 100).look() == ""
+            assert Watchdog(parent.pid, [], 50_000_000, 100).look() == "it used more than 50 MB of memory"
         finally:
             for pid in family(parent.pid)[::-1]:
                 os.kill(pid, 9)

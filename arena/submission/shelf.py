@@ -1,0 +1,187 @@
+"""Where bots' files are kept: a folder beside the database, in it one folder for each content, named after its digest.
+
+A content gets to its place by one rename, whole and safe on the disk, so that there is never a part of one under its digest.
+Several processes may share a shelf: each holds a lock on the folder in which it is making something, and what nobody holds
+any more is thrown away.
+
+    <digest>/               the files of a version, as it plays
+    incoming/<submission>   an archive as it was received
+    staging/<name>/         something in the making
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Final, Self
+
+from arena.errors import BadInput, BadStore
+
+SUFFIX: Final = ".bots"
+
+YOUNG: Final = 600.0
+"""Seconds for which prune() spares what has come: another process may be about to say that it needs it."""
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_SUBMISSION: Final = re.compile(r"[0-9a-f]{32}")
+
+
+class Shelf:
+    """A shelf, whose folders are made when they are needed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+
+    @classmethod
+    def beside(cls, place: str | Path) -> Self:
+        """Return the shelf of a SQLite database, by the path of its file.
+
+        Raises BadInput for the URL of a database elsewhere, whose shelf has to be named.
+        """
+        if "://" in str(place):
+            raise BadInput("a database that is no file has no folder for bots' files beside it: name one")
+        path = Path(place)
+        return cls(path.with_name(path.name + SUFFIX))
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """Return the shelf in a folder."""
+        return cls(folder)
+
+    def incoming(self, submission: str) -> Path:
+        """Return where the archive of a submission is kept, in a folder that is there; raise BadInput for what is no id."""
+        if not _SUBMISSION.fullmatch(submission):
+            raise BadInput(f"{submission!r} is no id of a submission: that has 32 hexadecimal digits")
+        return self._folder("incoming") / submission
+
+    def remove_incoming(self, submission: str) -> None:
+        """Remove the archive of a submission, if it is there."""
+        self.incoming(submission).unlink(missing_ok=True)
+
+    def folder(self, digest: str) -> Path:
+        """Return where the files of a version are kept; raise BadInput for what is no digest."""
+        if not _DIGEST.fullmatch(digest):
+            raise BadInput(f"{digest!r} is no digest of a bot's files: that has 64 hexadecimal digits")
+        return self.root / digest
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Offer an empty folder to make something in; at the end it is gone."""
+        folder, lock = self._stage()
+        try:
+            yield folder
+        finally:
+            _throw_away(folder)
+            os.close(lock)
+
+    def adopt(self, tree: Path, digest: str) -> Path:
+        """Give a tree in the staging its place under its digest, and return that; what was there is thrown away.
+
+        Afterwards it is safe on the disk.
+        """
+        place = self.folder(digest)
+        os.sync()
+        for _ in range(3):
+            self.remove(digest)
+            with suppress(FileExistsError, NotADirectoryError):
+                tree.rename(place)
+                break
+        else:
+            raise BadStore(f"{place} can't be replaced: let nobody else write there")
+        _sync(self.root)
+        return place
+
+    def remove(self, digest: str) -> None:
+        """Throw the files of a version away, if they are there."""
+        place = self.folder(digest)
+        with self.staging() as staging, suppress(FileNotFoundError):
+            place.rename(staging / digest)
+
+    def sweep(self) -> None:
+        """Throw away what processes that are gone were making."""
+        for folder in _entries(self.root / "staging"):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _throw_away(folder)
+                except BlockingIOError:
+                    pass
+                finally:
+                    os.close(descriptor)
+
+    def prune(self, keep: Collection[str], waiting: Collection[str] | None = None, *, young: float = YOUNG) -> None:
+        """Throw away all versions but those with these digests, and what processes that are gone were making.
+
+        Where the ids of the `waiting` submissions are given, so are all other archives. What is younger than `young` seconds
+        is spared.
+        """
+        self.sweep()
+        before = time.time() - young
+        for place in _entries(self.root):
+            if _DIGEST.fullmatch(place.name) and place.name not in keep and _changed(place) <= before:
+                self.remove(place.name)
+        if waiting is not None:
+            for archive in _entries(self.root / "incoming"):
+                if archive.name not in waiting and _changed(archive) <= before:
+                    archive.unlink(missing_ok=True)
+
+    def _folder(self, name: str) -> Path:
+        folder = self.root / name
+        try:
+            for each in (self.root, folder):
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadStore(f"the folder {folder} for bots' files can't be made: {error.strerror}") from error
+        return folder
+
+    def _stage(self) -> tuple[Path, int]:
+        """Make a folder and lock it; another process may throw it away before it is locked."""
+        parent = self._folder("staging")
+        while True:
+            folder = parent / token_hex(8)
+            folder.mkdir(mode=0o700)
+            with suppress(FileNotFoundError):
+                lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if folder.exists():
+                    return folder, lock
+                os.close(lock)
+
+
+def _throw_away(folder: Path) -> None:
+    """Remove a folder, however deep it is, and whatever modes a build has given to what is in it."""
+    with suppress(OSError, RecursionError):
+        shutil.rmtree(folder)
+        return
+    for words in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+        subprocess.run([*words, "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
+
+
+def _entries(folder: Path) -> list[Path]:
+    with suppress(FileNotFoundError):
+        return sorted(folder.iterdir())
+    return []
+
+
+def _changed(path: Path) -> float:
+    """Return when a path last got where it is; never, where it is gone."""
+    with suppress(FileNotFoundError):
+        return path.lstat().st_ctime
+    return float("inf")
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
