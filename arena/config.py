@@ -89,12 +89,13 @@ class Config:
     entries: tuple[Entry, ...]
 
 
-def load_config(path: Path, overrides: Mapping[str, Override]) -> Config:
+def load_config(path: Path, overrides: Mapping[str, Override], *, bots_needed: bool = True) -> Config:
     """Read a bots.yaml; `overrides` are options of the command line by parameter name, which win over the file.
 
-    Raises BadConfig with all problems where anything is wrong, also where the file can't be read.
+    `bots_needed` is as for `parse_config`. Raises BadConfig with all problems where anything is wrong, also where the file
+    can't be read.
     """
-    return parse_config(read_file(path), path, overrides)
+    return parse_config(read_file(path), path, overrides, bots_needed=bots_needed)
 
 
 def read_file(path: Path) -> str:
@@ -107,13 +108,19 @@ def read_file(path: Path) -> str:
         raise BadConfig((f"{path}: {reason}",)) from None
 
 
-def parse_config(text: str, path: Path, overrides: Mapping[str, Override]) -> Config:
-    """Read the text of a bots.yaml that stands, or would stand, at `path`: otherwise as `load_config`."""
+def parse_config(text: str, path: Path, overrides: Mapping[str, Override], *, bots_needed: bool = True) -> Config:
+    """Read the text of a bots.yaml that stands, or would stand, at `path`: otherwise as `load_config`.
+
+    Where bots aren't needed, because others are to play, the list of them may be missing, and so may everything.
+    """
     problems = Problems()
     root = read_document(text, problems)
+    if root is None and not problems and not bots_needed:
+        root = Node({}, Place(1, 1))
     settings, entries = Settings(), _NO_ENTRIES
     if root is not None:
-        settings, entries = _read_root(_override(root, overrides, problems), path.absolute().parent, problems)
+        folder = path.absolute().parent
+        settings, entries = _read_root(_override(root, overrides, problems), folder, problems, bots_needed=bots_needed)
     elif not problems:
         problems.add(Place(1, 1), "nothing is in here; list at least two bots under `bots`")
     if problems:
@@ -170,14 +177,18 @@ def _split_option(text: str, place: Place, problems: Problems) -> tuple[str, str
     return name.strip(), value.strip()
 
 
-def _read_root(root: Node, folder: Path, problems: Problems) -> tuple[Settings, tuple[Entry, ...]]:
+def _read_root(
+    root: Node, folder: Path, problems: Problems, *, bots_needed: bool
+) -> tuple[Settings, tuple[Entry, ...]]:
     if isinstance(root.value, list):
         problems.add(root.place, "a list stands here; write `bots:` above it and indent it")
         return Settings(), _NO_ENTRIES
     fields = Fields(root, problems, KEYS)
-    if isinstance(root.value, dict) and "bots" not in fields:
+    if isinstance(root.value, dict) and "bots" not in fields and bots_needed:
         problems.add(root.place, "the bots are missing; list at least two under `bots`")
-    entries = fields.take("bots", lambda node: read_entries(node, folder, problems), _NO_ENTRIES)
+    entries = fields.take(
+        "bots", lambda node: read_entries(node, folder, problems, least=2 if bots_needed else 0), _NO_ENTRIES
+    )
     return _read_settings(fields, [entry.name for entry in entries], problems), entries
 
 

@@ -31,11 +31,11 @@ _ADDRESS: Final = re.compile(r"(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+(?:%\w+)?\]):([0-
 _CLASS: Final = re.compile(r"(?!\d)\w+(?:\.(?!\d)\w+)*:(?!\d)\w+(?:\.(?!\d)\w+)*")
 
 
-def read_entries(node: Node, folder: Path, problems: Problems) -> tuple[Entry, ...]:
-    """Read the list of bots; note all that is wrong with any of them. Paths are relative to `folder`."""
+def read_entries(node: Node, folder: Path, problems: Problems, *, least: int = 2) -> tuple[Entry, ...]:
+    """Read the list of at least so many bots; note all that is wrong with any of them. Paths are relative to `folder`."""
     if not isinstance(node.value, list):
         raise Wrong(f"list the bots, each after a dash, not {describe(node)}")
-    if len(node.value) < 2:
+    if len(node.value) < least:
         raise Wrong("a tournament needs at least two bots; add another one")
     taken: dict[str, Place] = {}
     return tuple(_read_entry(bot, folder, problems, taken) for bot in node.value)

@@ -14,7 +14,7 @@ from typing import Final
 
 import click
 
-import arena
+from arena.competitors import HOUSE, sample_bots
 from arena.document import Node, Place, Wrong
 from arena.entries import name_key, read_name
 from arena.errors import BadInput
@@ -81,14 +81,6 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ),
 }
 
-OPPONENTS: Final[Mapping[str, str]] = {
-    "counting": "counting.py",
-    "careful": "careful.py",
-    "lowest": "lowest.py",
-    "random": "random_bot.py",
-}
-"""The sample bots that a new one may play against, the strongest first: three of them, since four make a table of Hearts."""
-
 
 @click.command(
     epilog="""\b
@@ -108,13 +100,6 @@ def command(language: str, folder: Path) -> None:
     except OSError as error:
         raise BadInput(f"{error.filename}: this can't be written: {error.strerror}") from None
     click.echo(_next_steps(LANGUAGES[language], folder), nl=False)
-
-
-def sample_bots() -> Path:
-    """Return the folder of the sample bots: the installed package's own, or the source tree's."""
-    package = Path(arena.__file__).parent
-    bundled = package / "_bundled" / "sample_bots"
-    return bundled if bundled.is_dir() else package.parent / "sample_bots"
 
 
 def _make(language: Language, folder: Path) -> None:
@@ -158,10 +143,10 @@ def _copy_sources(language: Language, folder: Path, name: str) -> None:
 
 def _copy_opponents(folder: Path, name: str) -> list[str]:
     """Copy three sample bots of other names, and return these."""
-    chosen = [other for other in OPPONENTS if name_key(other) != name_key(name)][:3]
+    chosen = [other for other in HOUSE if name_key(other) != name_key(name)][:3]
     (folder / "opponents").mkdir(parents=True)
     for other in chosen:
-        shutil.copyfile(sample_bots() / "python" / OPPONENTS[other], folder / "opponents" / OPPONENTS[other])
+        shutil.copyfile(sample_bots() / "python" / HOUSE[other], folder / "opponents" / HOUSE[other])
     return chosen
 
 
@@ -171,7 +156,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _configuration(language: Language, name: str, opponents: list[str]) -> str:
-    others = "".join(f"  - name: {other}\n    command: [python, opponents/{OPPONENTS[other]}]\n" for other in opponents)
+    others = "".join(f"  - name: {other}\n    command: [python, opponents/{HOUSE[other]}]\n" for other in opponents)
     return (
         "# The new bot among three that come with Arena. Play:  arena tournament\n"
         "game: hearts-classic\n"

@@ -1,6 +1,6 @@
 """Bots, versions and the steps of an admission.
 
-What a message doesn't say of a version stays empty: the owner of a version is that of its bot, and its program stays on the server.
+What a message doesn't say of a version stays empty: its program stays on the server.
 """
 
 from __future__ import annotations

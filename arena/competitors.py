@@ -1,0 +1,61 @@
+"""Who plays when nobody is named: the current versions of the bots that were submitted, and bots of the house.
+
+The bots of the house are the sample bots that come with Arena. They take the seats that are left where fewer bots than a table
+has sides were submitted, so that a contestant's first bot has somebody to play against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import arena
+from arena.entries import name_key
+from arena.settings import Entry
+
+if TYPE_CHECKING:
+    from arena.store import Store
+
+HOUSE: Final[Mapping[str, str]] = {
+    "counting": "counting.py",
+    "careful": "careful.py",
+    "lowest": "lowest.py",
+    "random": "random_bot.py",
+}
+"""The bots of the house and their files, the strongest first."""
+
+
+def sample_bots() -> Path:
+    """Return the folder of the sample bots: the installed package's own, or the source tree's."""
+    package = Path(arena.__file__).parent
+    bundled = package / "_bundled" / "sample_bots"
+    return bundled if bundled.is_dir() else package.parent / "sample_bots"
+
+
+def competitors(store: Store, folder: Callable[[str], Path], game: str, notices: list[str]) -> list[Entry]:
+    """Return the entries of the bots that were submitted and play a game; a notice says why one does not.
+
+    `folder` gives the folder with the files of a digest.
+    """
+    entries = []
+    for version in store.submissions.playing():
+        program = version.program
+        assert program is not None
+        if program.games and game not in program.games:
+            notices.append(f"plays without {program.name}, which plays {', '.join(program.games)} only")
+        else:
+            entries.append(program.entry(folder(version.digest) if version.digest else Path.cwd()))
+    return entries
+
+
+def house_bots(others: Sequence[Entry], most: int | None = None) -> list[Entry]:
+    """Return bots of the house whose names nobody has, at most so many."""
+    taken = {name_key(entry.name) for entry in others}
+    python = sample_bots() / "python"
+    free = [
+        Entry(name, command=("python", str(python / file)), directory=python)
+        for name, file in HOUSE.items()
+        if name not in taken
+    ]
+    return free[:most]
