@@ -37,7 +37,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     "verify": "Deal, play and score a stored tournament again, and find the first difference.",
     "replay": "Ask a bot again what was asked at a table that was played.",
     "check": "Check whether a bot will survive a competition.",
-    "serve": "Serve tournaments and leaderboards on this machine.",
+    "submit": "Submit a bot for a competition, here or to a server.",
+    "bots": "List the bots of a competition, and what their admission came to.",
+    "withdraw": "Withdraw a bot, or go back to an earlier version of it.",
+    "serve": "Serve a competition: take bots in, play tournaments, show leaderboards.",
+    "token": "Make, list and revoke the tokens of a server; show its audit log.",
+    "watch": "Watch a tournament of a server as it is played.",
     "new-bot": "Make the project of a new bot, in Python, Go or TypeScript.",
 }
 """Each command with what it does. `new-bot` lives in `arena/cli/new_bot.py`, as the click command named `command`."""

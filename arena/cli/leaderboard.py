@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.options import store_option
+from arena.cli.options import server_of, server_options, store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
 
 if TYPE_CHECKING:
+    from arena.client import ServerAddress
     from arena.store import Store
     from leaderboard.terminal import Leaderboard
 
@@ -22,7 +23,7 @@ EXAMPLE = """\b
 Examples:
   arena leaderboard
   arena leaderboard 3f9a --csv > leaderboard.csv
-  arena leaderboard --server 127.0.0.1:50050 --json
+  arena leaderboard --server arena.example.org:443 --json
 """
 
 
@@ -33,7 +34,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
 @click.option("--list", "as_list", is_flag=True, help="List all tournaments of the database, the latest last.")
-@click.option("--server", metavar="ADDRESS", help="Ask the arena at this address; not with --anchor, --csv or --list.")
+@server_options
 def command(
     tournament: str | None,
     store: str,
@@ -41,9 +42,10 @@ def command(
     as_json: bool,
     as_csv: bool,
     as_list: bool,
-    server: str | None,
+    **given: Any,
 ) -> None:
     """Show the leaderboard of a tournament: TOURNAMENT is an id or its beginning, the latest if left out."""
+    server = server_of(given)
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other: leave one of them out.")
     if server is not None:
@@ -124,7 +126,7 @@ def make_leaderboard(values: Mapping[str, Any]) -> Leaderboard:
     return Leaderboard(read_document(values), title, tuple(values["notes"]))
 
 
-def print_server_leaderboard(server: str, tournament: str | None, *, as_json: bool) -> None:
+def print_server_leaderboard(server: ServerAddress, tournament: str | None, *, as_json: bool) -> None:
     """Print a server's leaderboard to stdout."""
     from arena.client import leaderboard_of_server
 

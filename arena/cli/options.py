@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from arena.client import ServerAddress
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -81,10 +85,42 @@ store_option = click.option(
     help="The database: a file, or an SQLAlchemy URL.",
 )
 
+_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+server_options = in_order(
+    click.option("--server", metavar="ADDRESS", help="The arena at host:port or unix:/path."),
+    click.option("--token-file", type=_file, help="The file with your token [default: the variable ARENA_TOKEN]."),
+    click.option("--tls-ca", type=_file, help="Trust servers that this certificate vouches for (PEM)."),
+    click.option("--tls-cert", type=_file, help="Your own certificate, where the server wants one (PEM)."),
+    click.option("--tls-key", type=_file, help="Its private key (PEM)."),
+    click.option("--plaintext", is_flag=True, help="Speak without TLS to another machine; no token is sent then."),
+)
+USUAL_SERVER: Final = "ARENA_SERVER"
+"""The variable that names the server of a contestant."""
+
+SERVER: Final = ("server", "token_file", "tls_ca", "tls_cert", "tls_key", "plaintext")
+"""The parameters of `server_options`."""
+
 fresh_option = click.option("--fresh", is_flag=True, help="Play again on new deals, even if it was played before.")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else on stdout."
 )
+
+
+def server_of(given: dict[str, Any], *, usual: str | None = None) -> ServerAddress | None:
+    """Take the options of `server_options` out of those given, and return the server that they name, or the usual one, if any."""
+    server, token_file, authority, certificate, key, plaintext = (given.pop(name) for name in SERVER)
+    if (certificate is None) is not (key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together: give both, or neither.")
+    server = server or usual
+    if not server:
+        return None
+    from arena.client import ServerAddress
+
+    token = (
+        token_file.read_text(encoding="utf-8", errors="replace") if token_file else os.environ.get("ARENA_TOKEN", "")
+    )
+    return ServerAddress(server, token.strip(), authority, certificate, key, plaintext)
 
 
 def overrides_of(given: dict[str, Any]) -> dict[str, Any]:

@@ -1,21 +1,59 @@
-"""`arena serve`: the arena as a gRPC server."""
+"""`arena serve`: a competition as a gRPC server."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import time, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.options import store_option
+from arena.cli.options import in_order, store_option
+from arena.cli.periods import Clock, Period
 
-GRACE = 30.0
-"""Seconds that the server has to end its tournaments once it is to stop."""
+if TYPE_CHECKING:
+    from arena.server import ArenaServer, Terms, Tls
 
 EXAMPLE = """\b
 Examples:
   arena serve
-  arena serve --listen unix:/run/user/1000/arena.sock --store league.db
+  arena serve --listen 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem --every 1h --incremental
+  arena serve --listen unix:/run/user/1000/arena.sock --store league.db --at 08:00 --at 20:00
 """
+
+_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+tls_options = in_order(
+    click.option("--tls-cert", type=_file, help="The server's certificate, and those that vouch for it (PEM)."),
+    click.option("--tls-key", type=_file, help="Its private key (PEM)."),
+    click.option("--tls-client-ca", type=_file, help="Let in only callers with a certificate from one of these (PEM)."),
+)
+calendar_options = in_order(
+    click.option("--every", type=Period(), metavar="PERIOD", help="Play a tournament so often, as in 30m, 1h, 1d."),
+    click.option(
+        "--at", type=Clock(), multiple=True, metavar="HH:MM", help="Play at this time each day; may be repeated."
+    ),
+    click.option(
+        "--config", type=_file, help="What these tournaments play: a bots.yaml, with the bots of the house or none."
+    ),
+    click.option("--incremental", is_flag=True, help="Keep results between versions that have met before."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the command line asks for."""
+
+    listen: str
+    store: str
+    terms: Terms
+    tls: Tls | None
+    private: bool
+    files: Path | None
 
 
 @click.command(epilog=EXAMPLE)
@@ -27,31 +65,95 @@ Examples:
     help="host:port of this machine, or unix:/path.",
 )
 @store_option
+@tls_options
+@click.option(
+    "--files",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder for the files of bots [default: beside the database].",
+)
+@click.option("--private", is_flag=True, help="Let nobody read without a token.")
+@calendar_options
 @click.option("--tables", type=click.IntRange(1, 4096), default=64, show_default=True, help="Tables in play at once.")
-def command(listen: str, store: str, tables: int) -> None:
-    """Serve tournaments and leaderboards on this machine, until Ctrl-C or SIGTERM.
+@click.option("--admissions", type=click.IntRange(1, 64), help="Admissions at once [default: the cores].")
+@click.option("--quota", multiple=True, metavar="NAME=N", help="A limit for each owner, as in bots=5; may be repeated.")
+@click.option("--private-addresses", is_flag=True, help="Take bots at addresses that only this network reaches, too.")
+def command(
+    listen: str,
+    store: str,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
+    files: Path | None,
+    private: bool,
+    every: timedelta | None,
+    at: Sequence[time],
+    config: Path | None,
+    incremental: bool,
+    tables: int,
+    admissions: int | None,
+    quota: tuple[str, ...],
+    private_addresses: bool,
+) -> None:
+    """Serve a competition until Ctrl-C or SIGTERM: take bots in, play tournaments, show leaderboards.
 
-    Whoever can reach the server can have it run commands as you: it listens on the loopback interface or a unix socket only.
+    While no token was made (`arena token create`), and it listens on the loopback interface or a unix socket only, whoever
+    reaches the server is its organiser, and can have it run commands as you. Quotas, each with its default: calls=600 a
+    minute, at_once=32, uploads=4, submissions=60 an hour, waiting=10, bots=10, megabytes=1000, refusals=30 bad tokens a minute.
     """
-    asyncio.run(_serve(listen, store, tables))
-
-
-async def _serve(listen: str, store_url: str, tables: int) -> None:
-    from arena.cli.interrupts import stopping_on_signals
-    from arena.server import ArenaServicer, create_server
-    from arena.sockets import owned_socket
-    from arena.store import Store
+    if (tls_cert is None) is not (tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together: give both, or neither.")
+    if tls_client_ca is not None and tls_cert is None:
+        raise click.UsageError("--tls-client-ca needs --tls-cert and --tls-key.")
+    if incremental and every is None and not at:
+        raise click.UsageError("--incremental is about the tournaments of --every and --at: give one of them.")
+    from arena.config import read_file
+    from arena.server import Terms, Tls
+    from arena.server.calendar import Calendar
+    from arena.server.limits import Quotas
     from arena.tournament import Pace
 
-    Store.open(store_url).close()
-    servicer = ArenaServicer(store_url, Pace(tables=tables, freeze=True))
-    server, port = await create_server(servicer, listen)
-    address = listen if listen.startswith("unix:") else f"{listen.rpartition(':')[0]}:{port}"
-    click.echo(f"arena serves at {address}; stop it with Ctrl-C", err=True)
-    tell = "stopping: what is in play has 5 seconds to finish; once more stops at once"
-    with owned_socket(listen), stopping_on_signals(lambda: click.echo(tell, err=True)) as stop:
-        try:
+    terms = Terms(
+        pace=Pace(tables=tables, freeze=True, grace=25.0),
+        quotas=Quotas.parse(quota),
+        admissions=admissions or os.cpu_count() or 1,
+        calendar=Calendar(every, at),
+        config=read_file(config) if config else "{}",
+        config_path=(config or Path("bots.yaml")).absolute(),
+        incremental=incremental,
+        private_addresses=private_addresses,
+    )
+    tls = Tls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None
+    asyncio.run(_serve(_Wanted(listen, store, terms, tls, private, files)))
+
+
+async def _serve(wanted: _Wanted) -> None:
+    from arena.cli.interrupts import stopping_on_signals
+    from arena.server import ArenaServer
+
+    tell = "stopping: what is in play has 25 seconds to finish; once more stops at once"
+    server = await ArenaServer.start(
+        wanted.store, wanted.listen, wanted.terms, tls=wanted.tls, private=wanted.private, files=wanted.files
+    )
+    try:
+        with stopping_on_signals(lambda: click.echo(tell, err=True)) as stop:
+            for line in _description(server, wanted):
+                click.echo(line, err=True)
             await stop.wait()
-        finally:
-            await servicer.close(GRACE)
-            await server.stop(grace=1.0)
+            await server.close()
+    except asyncio.CancelledError:
+        await server.close(0.0)
+        raise
+
+
+def _description(server: ArenaServer, wanted: _Wanted) -> list[str]:
+    """Say in lines where the server is, and who may do what."""
+    listen = wanted.listen
+    address = listen if listen.startswith("unix:") else f"{listen.rpartition(':')[0]}:{server.port}"
+    lines = [f"arena serves at {address}{' with TLS' if wanted.tls else ''}; stop it with Ctrl-C"]
+    lines.append(server.access)
+    if obstacle := server.competition.obstacle:
+        lines.append(f"it takes bots at addresses only, since there is no sandbox: {obstacle}")
+    if wanted.terms.calendar:
+        lines.append("tournaments begin by the calendar, among the bots that are admitted by then")
+    return lines

@@ -22,6 +22,8 @@ from arena.cli.options import (
     overrides_of,
     pace_options,
     play_options,
+    server_of,
+    server_options,
     store_option,
 )
 from arena.cli.playing import pace_of, play_and_show
@@ -30,6 +32,7 @@ from arena.errors import BadInput, Interrupted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from arena.client import ServerAddress
     from arena.events import Event
     from arena.store import Store
 
@@ -62,14 +65,15 @@ schedule_options = in_order(
 @store_option
 @click.option("--resume", metavar="ID", help="Go on with this tournament, even if bots have changed.")
 @fresh_option
-@click.option("--server", metavar="ADDRESS", help="Have the arena at this address play it.")
+@server_options
 @json_option
-def command(path: Path, store: str, server: str | None, as_json: bool, **given: Any) -> None:
+def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
     """Play a tournament between the bots of a bots.yaml and show its leaderboard.
 
     What has been played is kept: after an interruption the same command plays the rest, and on a finished tournament it shows
     the leaderboard again. Options given here win over the file.
     """
+    server = server_of(given)
     how = {name: given.pop(name) for name in ("skip_broken", *PACE, "resume", "fresh")}
     overrides = overrides_of(given)
     for name, value in {"seed": given["seed"], "resume": how["resume"]}.items():
@@ -132,7 +136,7 @@ def _current_leaderboard(store: Store, tournament: str) -> RenderableType:
     return make_leaderboard({**values, "notes": []})  # the bar above it says how far it is
 
 
-def _play_on_server(server: str, path: Path, overrides: Mapping[str, Any], *, as_json: bool) -> None:
+def _play_on_server(server: ServerAddress, path: Path, overrides: Mapping[str, Any], *, as_json: bool) -> None:
     from arena.cli.leaderboard import print_server_leaderboard
     from arena.client import run_on_server
 
@@ -163,6 +167,6 @@ def _play_on_server(server: str, path: Path, overrides: Mapping[str, Any], *, as
                     return
                 yield event
 
-    left = f"the server plays on: `arena leaderboard --server {server}` shows how far it is"
+    left = f"the server plays on: `arena leaderboard --server {server.address}` shows how far it is"
     tournament = play_and_show(play, lambda _tournament: None, stopping="leaving the server", stopped=left)
     print_server_leaderboard(server, tournament, as_json=as_json)

@@ -1,0 +1,167 @@
+"""`arena bots`: the bots of a competition, their versions, and what their admission came to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.options import USUAL_SERVER, json_option, server_of, server_options, store_option
+from arena.cli.output import make_console, print_json
+from arena.errors import BadInput
+from arena.text import clean_line
+
+if TYPE_CHECKING:
+    from arena.client import ListedBot, ServerAddress
+    from arena.competition import AdmissionStep, Bot, Version
+
+EXAMPLE = """\b
+Examples:
+  arena bots
+  arena bots my-bot --server arena.example.org:443
+  arena bots my-bot --log build --version 2
+"""
+
+Versions = list[tuple["Version", list["AdmissionStep"]]]
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("bot", required=False, metavar="BOT")
+@click.option("--log", "step", type=click.Choice(["unpack", "build", "check", "play"]), help="Print the log of a step.")
+@click.option("--version", "number", type=click.IntRange(1), help="Of this version [default: the latest].")
+@store_option
+@server_options
+@json_option
+def command(bot: str | None, step: str | None, number: int | None, store: str, as_json: bool, **given: Any) -> None:
+    """List the bots of a competition; or the versions of one bot of yours, with the steps of their admission."""
+    server = server_of(given, usual=os.environ.get(USUAL_SERVER))
+    if bot is None:
+        if step or number:
+            raise click.UsageError("--log and --version are about one bot: name it.")
+        _print_bots(_bots(server, store), as_json=as_json)
+        return
+    versions = _versions(server, store, bot)
+    if step:
+        _print_log(bot, versions, step, number)
+        return
+    chosen = [each for each in versions if number in (None, each[0].number)]
+    if not chosen:
+        raise BadInput(f"{clean_line(bot)} has no version {number}: it has {len(versions)}")
+    _print_versions(chosen, as_json=as_json)
+
+
+def listed(bot: Bot) -> ListedBot:
+    """Return a bot of the database here as a server would list it."""
+    from arena.client import ListedBot
+
+    program = bot.current.program if bot.current else None
+    return ListedBot(
+        bot.name,
+        bot.owner,
+        program.author if program else "",
+        program.games if program else (),
+        bot.current.number if bot.current else 0,
+        bot.versions,
+    )
+
+
+def _bots(server: ServerAddress | None, store_url: str) -> list[ListedBot]:
+    if server is not None:
+        from arena.client import list_bots
+
+        return asyncio.run(list_bots(server))
+    from arena.store import Store
+
+    with Store.open(store_url, create=False) as store:
+        return list(map(listed, store.submissions.bots()))
+
+
+def _versions(server: ServerAddress | None, store_url: str, bot: str) -> Versions:
+    if server is not None:
+        from arena.client import list_versions
+
+        return asyncio.run(list_versions(server, bot))
+    from arena.store import Store
+
+    with Store.open(store_url, create=False) as store:
+        return [(version, store.submissions.steps(version.submission)) for version in store.submissions.versions(bot)]
+
+
+def _print_bots(bots: Sequence[ListedBot], *, as_json: bool) -> None:
+    from rich.table import Table
+
+    if as_json:
+        print_json(
+            [
+                {
+                    "bot": bot.name,
+                    "owner": bot.owner,
+                    "author": bot.author,
+                    "games": list(bot.games),
+                    "version": bot.current or None,
+                    "versions": bot.versions,
+                }
+                for bot in bots
+            ]
+        )
+        return
+    if not bots:
+        click.echo("no bot was submitted yet: `arena submit DIR` submits one")
+        return
+    table = Table("bot", "owner", "plays", "author", "games", box=None, pad_edge=False)
+    for bot in bots:
+        plays = f"version {bot.current} of {bot.versions}" if bot.current else "nothing"
+        table.add_row(bot.name, bot.owner, plays, bot.author, ", ".join(bot.games) or "all")
+    make_console().print(table)
+
+
+def _print_versions(versions: Versions, *, as_json: bool) -> None:
+    from rich.table import Table
+
+    if as_json:
+        print_json([_as_values(version, steps) for version, steps in versions])
+        return
+    console = make_console()
+    for version, steps in versions:
+        console.print(f"version {version.number}: {version.state}, {version.created:%Y-%m-%d %H:%M} UTC", style="bold")
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 2))
+        for step in steps:
+            cure = f"\ncure: {clean_line(step.cure, 2000)}" if step.cure else ""
+            table.add_row(step.name, step.verdict, clean_line(step.detail, 2000) + cure)
+        console.print(table)
+
+
+def _as_values(version: Version, steps: Sequence[AdmissionStep]) -> dict[str, Any]:
+    return {
+        "version": version.number,
+        "state": version.state.value,
+        "created": version.created.isoformat(timespec="seconds"),
+        "digest": version.digest or None,
+        "size": version.size,
+        "submission": version.submission,
+        "steps": [
+            {
+                "step": step.name,
+                "verdict": step.verdict.value,
+                "detail": step.detail,
+                "cure": step.cure,
+                "seconds": step.seconds,
+            }
+            for step in steps
+        ],
+    }
+
+
+def _print_log(bot: str, versions: Versions, name: str, number: int | None) -> None:
+    """Print the log of a step of a version, the latest by default."""
+    for version, steps in reversed(versions):
+        if number in (None, version.number):
+            log = next((step.log for step in steps if step.name == name), None)
+            if log is None:
+                raise BadInput(f"version {version.number} of {clean_line(bot)} has not come to the step {name}")
+            click.echo(log.rstrip("\n") or f"the step {name} has no log")
+            return
+    raise BadInput(f"{clean_line(bot)} has no version {number}: it has {len(versions)}")

@@ -1,0 +1,103 @@
+"""`arena watch`: the events of a tournament that a server plays, as they happen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.options import USUAL_SERVER, server_of, server_options
+from arena.errors import Interrupted
+from arena.text import clean_line
+
+if TYPE_CHECKING:
+    from arena.client import NumberedEvent, ServerAddress
+
+EXAMPLE = """\b
+Examples:
+  arena watch --server 127.0.0.1:50050
+  arena watch 3f9a --server arena.example.org:443 --from 200
+  arena watch --server arena.example.org:443 --json > events.jsonl
+"""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("tournament", required=False, default="")
+@click.option("--from", "first", type=click.IntRange(1), default=1, metavar="NUMBER", help="Begin with this event.")
+@click.option("--json", "as_json", is_flag=True, help="Print each event as JSON, one a line.")
+@server_options
+def command(tournament: str, first: int, as_json: bool, **given: Any) -> None:
+    """Watch a tournament of a server: TOURNAMENT is an id or its beginning, the latest if left out.
+
+    After a broken connection it goes on with the next event. It ends with the tournament; after Ctrl-C the exit code is 3, and
+    what is said then goes on from there.
+    """
+    server = server_of(given, usual=os.environ.get(USUAL_SERVER))
+    if server is None:
+        raise click.UsageError("Name the server with --server, or in the variable ARENA_SERVER.")
+    asyncio.run(_watch(server, tournament, first, as_json=as_json))
+
+
+async def _watch(server: ServerAddress, tournament: str, first: int, *, as_json: bool) -> None:
+    from arena.cli.interrupts import stopping_on_signals
+    from arena.client import watch
+
+    following, known = first, tournament
+
+    async def follow() -> None:
+        nonlocal following, known
+        async with aclosing(watch(server, tournament, first)) as events:
+            async for event in events:
+                following, known = event.number + 1, event.tournament
+                sys.stdout.write(f"{json.dumps(_as_values(event)) if as_json else _line(event)}\n")
+                sys.stdout.flush()
+
+    with stopping_on_signals(lambda: None) as stop:
+        tasks = asyncio.create_task(follow()), asyncio.create_task(stop.wait())
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        if stop.is_set():
+            again = f"arena watch {known} --from {following} --server {server.address}".replace("  ", " ")
+            raise Interrupted(f"stopped watching; `{again}` goes on")
+        if isinstance(ended[0], BaseException):
+            raise ended[0]
+
+
+def _line(event: NumberedEvent) -> str:
+    return f"{event.number:6} {event.time:%H:%M:%S} {clean_line(_words(event), 1000)}"
+
+
+def _words(event: NumberedEvent) -> str:
+    from arena.events import Finished, MatchPlayed, Notice, Started
+
+    match event.event:
+        case Started(tournament, matches, already_played, boards, commitment):
+            before = f", {already_played} of them played before" if already_played else ""
+            return f"tournament {tournament}: {matches} matches, {boards} boards{before}; seed commitment {commitment}"
+        case MatchPlayed(match, played, matches, deals, decisions, faults):
+            told = f"; {'; '.join(faults)}" if faults else ""
+            return f"match {match} ({played} of {matches}): {deals} deals, {decisions:,} decisions{told}"
+        case Notice(text):
+            return f"note: {text}"
+        case Finished(tournament, seed):
+            return f"tournament {tournament} is finished; seed {seed}"
+
+
+def _as_values(event: NumberedEvent) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    kinds = {"Started": "started", "MatchPlayed": "match", "Notice": "notice", "Finished": "finished"}
+    return {
+        "number": event.number,
+        "time": event.time.isoformat(timespec="milliseconds"),
+        "event": kinds[type(event.event).__name__],
+        **asdict(event.event),
+        "tournament": event.tournament,
+    }

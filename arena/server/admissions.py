@@ -1,0 +1,143 @@
+"""The admissions of a server: a queue of what was submitted, in the order in which it was received.
+
+Each runs in a process of its own. Whoever submitted follows what happens; whoever comes late is told from the beginning. What
+was not decided when the server ended is admitted again when it starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from arena.competition import AdmissionStep, Version
+from arena.errors import ArenaError
+from arena.store import Store
+from arena.submission.admission import StepBegun
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS: Final = 3
+"""How often an admission is begun again that failed through the arena's own fault."""
+
+_PAUSE: Final = 2.0
+
+Event = StepBegun | AdmissionStep | Version
+Admit = Callable[[Version], AsyncGenerator[Event, None]]
+"""Admits a version and records it: see `arena.submission.recording.admit_and_record`."""
+
+
+@dataclass(slots=True)
+class _Admission:
+    """One submission on its way."""
+
+    version: Version
+    events: list[Event] = field(default_factory=list)
+    error: ArenaError | None = None
+    over: bool = False
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def tell(self, event: Event | None = None, *, error: ArenaError | None = None, over: bool = False) -> None:
+        async with self.changed:
+            if event is not None:
+                self.events.append(event)
+            self.error, self.over = error, over
+            self.changed.notify_all()
+
+    async def more(self, position: int) -> None:
+        """Wait until there are more events than `position`, or it is over."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.over or position < len(self.events))
+
+
+class Admissions:
+    """All admissions of a server."""
+
+    def __init__(self, store: Store, admit: Admit, at_once: int) -> None:
+        self._store = store
+        self._admit = admit
+        self._at_once = at_once
+        self._queue: deque[_Admission] = deque()
+        self._known: dict[str, _Admission] = {}
+        self._wanted = asyncio.Semaphore(0)
+        self._workers: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin, with what an earlier server left."""
+        for version in self._store.submissions.waiting():
+            self.add(version)
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self._at_once)]
+
+    def add(self, version: Version) -> int:
+        """Put a waiting version into the queue, where it isn't yet; return how many are before it."""
+        if version.submission not in self._known:
+            self._known[version.submission] = admission = _Admission(version)
+            self._queue.append(admission)
+            self._wanted.release()
+        return next(
+            (place for place, each in enumerate(self._queue) if each.version.submission == version.submission), 0
+        )
+
+    async def close(self) -> None:
+        """Stop; what is not decided stays to be decided."""
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+
+    async def follow(self, submission: str) -> AsyncGenerator[Event, None]:
+        """Yield what happens to a submission, from its first step to its decision; raise ArenaError where that fails.
+
+        The submission must be there. Where the arena itself was at fault, steps are made again.
+        """
+        admission = self._known.get(submission)
+        if admission is None:
+            for step in self._store.submissions.steps(submission):
+                yield step
+            version = self._store.submissions.find(submission)
+            assert version is not None
+            yield version
+            return
+        position = 0
+        while not admission.over or position < len(admission.events):
+            for event in admission.events[position:]:
+                position += 1
+                yield event
+            await admission.more(position)
+        if admission.error is not None:
+            raise admission.error
+
+    async def _work(self) -> None:
+        while True:
+            await self._wanted.acquire()
+            admission = self._queue.popleft()
+            try:
+                await self._try(admission)
+            finally:
+                self._known.pop(admission.version.submission, None)
+
+    async def _try(self, admission: _Admission) -> None:
+        """Admit; begin again where the arena itself fails, and leave it to the next start in the end."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                async with aclosing(self._admit(admission.version)) as events:
+                    async for event in events:
+                        await admission.tell(event)
+                await admission.tell(over=True)
+            except asyncio.CancelledError:
+                stopped = ArenaError("the server was stopped: the admission goes on when it is started again")
+                with suppress(asyncio.CancelledError):
+                    await admission.tell(error=stopped, over=True)
+                raise
+            except Exception as error:
+                log.exception("admission %s failed, attempt %d", admission.version.submission, attempt)
+                if attempt == ATTEMPTS:
+                    failure = error if isinstance(error, ArenaError) else ArenaError(f"{type(error).__name__}: {error}")
+                    await admission.tell(error=failure, over=True)
+                    return
+                await asyncio.sleep(_PAUSE)
+            else:
+                return

@@ -1,0 +1,170 @@
+"""A competition under way: its store and shelf, what may be submitted, and what plays."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from arena.clock import TimeControl
+from arena.competition import LOCAL, Run, Version
+from arena.competitors import competitors
+from arena.config import Config, parse_config
+from arena.entries import name_key
+from arena.errors import BadInput, Refused
+from arena.events import Event, Notice, Started
+from arena.players.isolation import enforce
+from arena.server.admissions import Admissions
+from arena.server.admissions import Event as AdmissionEvent
+from arena.server.calendar import Calendar
+from arena.server.limits import Quotas
+from arena.server.tournaments import CALENDAR, Tournaments, new_request
+from arena.server.uploads import Patience
+from arena.settings import Entry, Isolation, Limits
+from arena.store import Store
+from arena.submission.addresses import check_address
+from arena.submission.admission import Terms as AdmissionTerms
+from arena.submission.archive import Bounds
+from arena.submission.recording import admit_and_record
+from arena.submission.shelf import Shelf
+from arena.tournament import Pace, run_tournament
+from arena.verdict import plan_of
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a server offers, and on which conditions."""
+
+    pace: Pace = field(default_factory=Pace)
+    quotas: Quotas = field(default_factory=Quotas)
+    patience: Patience = field(default_factory=Patience)
+    admission: AdmissionTerms = field(
+        default_factory=lambda: AdmissionTerms(TimeControl(), Isolation.BUBBLEWRAP, Limits(), Bounds())
+    )
+    admissions: int = 1
+    """Admissions at once."""
+    calendar: Calendar = field(default_factory=Calendar)
+    config: str = "{}"
+    """The text of the settings of the calendar's tournaments: a bots.yaml, without bots or with the organiser's own."""
+    config_path: Path = field(default_factory=lambda: Path("bots.yaml"))
+    incremental: bool = False
+    """Whether the calendar's tournaments keep results between versions that have met before."""
+    private_addresses: bool = False
+    """Whether bots may run at addresses that only this network reaches."""
+
+
+class Competition:
+    """Everything that a server does, apart from calls."""
+
+    def __init__(self, store: Store, shelf: Shelf, terms: Terms) -> None:
+        self.store = store
+        self.shelf = shelf
+        self.terms = terms
+        self.admissions = Admissions(store, self._admit, terms.admissions)
+        self.tournaments = Tournaments(store, self._play)
+        self._config = parse_config(terms.config, terms.config_path, {}, bots_needed=False)
+        self._obstacle = ""
+        self._stop = asyncio.Event()
+
+    @property
+    def obstacle(self) -> str:
+        """Why programs can't be admitted: what keeps the sandbox from working; empty where it works."""
+        return self._obstacle
+
+    async def start(self) -> None:
+        """Find out what the machine can do, and go on with what an earlier server left."""
+        self._obstacle = await _sandbox_obstacle(self.terms.admission)
+        waiting = [version.submission for version in self.store.submissions.waiting()]
+        self.shelf.prune(self.store.submissions.digests(), waiting)
+        self.admissions.start()
+        self.tournaments.start(self.terms.calendar, self._calendar_run)
+
+    async def close(self, grace: float) -> None:
+        """Stop: matches in play have the pace's grace to end; what isn't done goes on at the next start."""
+        self._stop.set()
+        await asyncio.gather(self.tournaments.close(grace), self.admissions.close())
+
+    def check(self, run: Run, *, trusted: bool) -> None:
+        """Raise BadInput where what is asked for can't be played at all; only the trusted may bring bots of their own."""
+        config = self._read(run)
+        if config.entries and not trusted:
+            text = "a server plays the bots that were submitted: leave `bots` out of the file"
+            raise Refused("BOTS_IN_CONFIG", text)
+
+    def check_sandbox(self) -> None:
+        """Raise Refused where programs can't be admitted."""
+        if self._obstacle:
+            text = (
+                "this server has no sandbox and takes bots at addresses only: run yours somewhere, and give its address"
+            )
+            raise Refused("NO_SANDBOX", text)
+
+    def _read(self, run: Run) -> Config:
+        overrides: dict[str, str | list[str]] = dict(run.overrides)
+        if "option" in run.overrides:
+            overrides["option"] = run.overrides["option"].splitlines()
+        return parse_config(run.config or "{}", Path(run.config_path), overrides, bots_needed=False)
+
+    def _calendar_run(self) -> Run:
+        config, path = self.terms.config, str(self.terms.config_path)
+        return Run(new_request(), CALENDAR, config, path, {}, self.terms.incremental, datetime.now(UTC))
+
+    def _admit(self, version: Version) -> AsyncGenerator[AdmissionEvent, None]:
+        reserved = [name_key(entry.name) for entry in self._config.entries]
+        most = None if version.owner == LOCAL else self.terms.quotas.bots
+        terms = self.terms.admission
+        return admit_and_record(self.store, version, self.shelf, terms, apart=True, reserved=reserved, most_bots=most)
+
+    async def _play(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Play what was asked for; bots that were submitted play in the sandbox or not at all."""
+        config = self._read(run)
+        notices: list[str] = []
+        entries = config.entries
+        if run.who == CALENDAR or not entries:
+            entries = (*entries, *await self._competitors(config, notices))
+        submitted = len(entries) > len(config.entries)
+        settings = replace(config.settings, isolation=Isolation.BUBBLEWRAP) if submitted else config.settings
+        playing = run_tournament(
+            self.store,
+            settings,
+            entries,
+            plan_of=plan_of,
+            pace=self.terms.pace,
+            skip_broken=submitted,
+            stop=self._stop,
+        )
+        async with aclosing(playing) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, Started):
+                    for text in notices:
+                        yield Notice(text)
+
+    async def _competitors(self, config: Config, notices: list[str]) -> list[Entry]:
+        """Return the entries of the bots that were submitted and can play; say why others can't."""
+        able = []
+        for entry in competitors(self.store, self.shelf.folder, config.settings.game, notices):
+            try:
+                if entry.address:
+                    await check_address(entry.address, private=self.terms.private_addresses)
+            except BadInput as error:
+                notices.append(f"plays without {entry.name}: {error}")
+            else:
+                able.append(entry)
+        return able
+
+
+async def _sandbox_obstacle(terms: AdmissionTerms) -> str:
+    folder = Path(tempfile.mkdtemp(prefix="arena-"))
+    try:
+        await enforce(Isolation.BUBBLEWRAP, terms.limits, folder)
+    except BadInput as error:
+        return str(error)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return ""

@@ -1,0 +1,209 @@
+"""Who calls, and whether they may: tokens, roles, limits, and the audit log.
+
+While no token was ever made and the server can only be reached from this machine, it is open: whoever reaches it is the
+organiser `local`. From the first token on, revoked or not, every call needs one, but for reading where the server isn't private.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum, auto
+from typing import Any, Final
+
+import grpc.aio
+
+from arena.competition import LOCAL, Deed, Role, Token
+from arena.errors import ArenaError, Refused
+from arena.server.limits import AtOnce, Quotas, Rate
+from arena.server.status import reason_of, told
+from arena.store import Store
+from arena.text import clean_line
+from arena.tokens import check_token, token_id
+
+_BEARER: Final = "bearer "
+_DONE: Final = "done"
+
+
+class Right(Enum):
+    """What a call needs."""
+
+    READ = auto()
+    """Nothing, unless the server is private."""
+    OWN = auto()
+    """A token of any role."""
+    ORGANISE = auto()
+    """An organiser's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """From where a server can be reached, and how."""
+
+    local: bool
+    """Whether only this machine's users can."""
+    encrypted: bool = False
+    private: bool = False
+    """Whether reading needs a token too."""
+
+    @property
+    def trusts_tokens(self) -> bool:
+        """Whether nobody can overhear a token on its way."""
+        return self.local or self.encrypted
+
+
+@dataclass(slots=True)
+class Caller:
+    """Who calls."""
+
+    owner: str
+    """Empty where nobody is known."""
+    role: Role | None = None
+    token: str = ""
+    """The token's id."""
+    open: bool = False
+    """Whether it is `local` of a server that is open."""
+    about: str = ""
+    """What the call is about, for the audit log: to be set by the call."""
+
+    @property
+    def organiser(self) -> bool:
+        """Whether it may organise."""
+        return self.role is Role.ORGANISER
+
+    def may_see(self, owner: str) -> bool:
+        """Return whether it may see and withdraw an owner's bots."""
+        return self.organiser or (bool(self.owner) and self.owner == owner)
+
+
+class Gate:
+    """Lets calls in."""
+
+    def __init__(self, store: Store, exposure: Exposure, quotas: Quotas) -> None:
+        loop = asyncio.get_running_loop()
+        self._store = store
+        self._exposure = exposure
+        self._calls = Rate(quotas.calls, 60.0, loop.time)
+        self._refusals = Rate(quotas.refusals, 60.0, loop.time)
+        self._at_once = AtOnce(quotas.at_once, "so many calls")
+        self.stopping = False
+        """Whether new calls are refused."""
+
+    @property
+    def access(self) -> str:
+        """Who may do what, in a sentence."""
+        reading = "reading needs one too" if self._exposure.private else "anyone may read"
+        if not self._exposure.trusts_tokens:
+            return "without TLS it takes no tokens: anyone may read, and nobody do more; give --tls-cert and --tls-key"
+        if self._open:
+            return "no token was made yet, so whoever reaches it is the organiser; `arena token create` changes that"
+        return f"it takes tokens; {reading}"
+
+    @property
+    def _open(self) -> bool:
+        return self._exposure.local and not self._store.tokens.any()
+
+    @asynccontextmanager
+    async def call(
+        self, context: grpc.aio.ServicerContext[Any, Any], right: Right, deed: str = ""
+    ) -> AsyncIterator[Caller]:
+        """Let a call in while the context lasts; whatever goes wrong in it becomes its status.
+
+        `deed` names a call that changes something, for the audit log; how it ended is there too.
+        """
+        address = _address(context)
+        caller = Caller("")
+        async with told(context, in_full=False):
+            try:
+                caller = self._admit(context, address, right)
+            except Refused as refused:
+                self._note_refusal(address, deed, refused)
+                raise
+        async with told(context, in_full=caller.open), AsyncExitStack() as stack:
+            if not caller.open:
+                stack.enter_context(self._at_once.one(caller.owner or address))
+            outcome = "cancelled"
+            try:
+                yield caller
+                outcome = _DONE
+            except ArenaError as error:
+                outcome = reason_of(error)
+                raise
+            finally:
+                if deed:
+                    self.note(caller, deed, outcome)
+
+    def note(self, caller: Caller, deed: str, outcome: str = _DONE) -> None:
+        """Write into the audit log what was done, or why not."""
+        about = clean_line(caller.about, 200)
+        self._store.audit.add(Deed(datetime.now(UTC), caller.owner, caller.token, deed, about, outcome))
+
+    def _admit(self, context: grpc.aio.ServicerContext[Any, Any], address: str, right: Right) -> Caller:
+        if self.stopping:
+            raise Refused("STOPPING", "this server is being stopped: try again in a minute", retry=10.0)
+        caller = self._caller(_authorization(context), address)
+        if not caller.open:
+            self._count(caller.owner or address)
+        if right is Right.READ and not self._exposure.private:
+            return caller
+        if caller.role is None:
+            self._refuse_unknown()
+        if right is Right.ORGANISE and not caller.organiser:
+            raise Refused("NOT_ORGANISER", f"{caller.owner} is a contestant here, and this is for organisers")
+        return caller
+
+    def _refuse_unknown(self) -> None:
+        if not self._exposure.trusts_tokens:
+            raise Refused(
+                "NO_TOKEN", "this server is not encrypted and takes no tokens: all one can do here is to read"
+            )
+        raise Refused("NO_TOKEN", "this needs a token: ask the organiser for one, and set ARENA_TOKEN to it")
+
+    def _caller(self, authorization: str | None, address: str) -> Caller:
+        if authorization is None:
+            if self._open:
+                return Caller(LOCAL, Role.ORGANISER, open=True)
+            return Caller("")
+        if not self._exposure.trusts_tokens:
+            text = (
+                "this server is not encrypted, so whoever listened knows your token now: have it revoked, and use TLS"
+            )
+            raise Refused("TOKEN_OVER_PLAINTEXT", text)
+        if wait := self._refusals.wait(address):
+            raise Refused("RATE_LIMIT", "too many bad tokens came from your address: wait a while", retry=wait)
+        token = self._check(authorization)
+        return Caller(token.owner, token.role, token.id)
+
+    def _check(self, authorization: str) -> Token:
+        text = authorization[len(_BEARER) :] if authorization.lower().startswith(_BEARER) else ""
+        return check_token(text, self._store.tokens.find(token_id(text)), datetime.now(UTC))
+
+    def _count(self, caller: str) -> None:
+        if wait := self._calls.wait(caller):
+            raise Refused("RATE_LIMIT", f"too many calls: try again in {wait:.0f} s", retry=wait)
+        self._calls.take(caller)
+
+    def _note_refusal(self, address: str, deed: str, refused: Refused) -> None:
+        """Count a bad token, and write it down; beyond the limit nothing is written, lest the log be flooded."""
+        if refused.reason in ("BAD_TOKEN", "EXPIRED_TOKEN", "REVOKED_TOKEN", "TOKEN_OVER_PLAINTEXT"):
+            if not self._refusals.wait(address):
+                self.note(Caller("", about=f"from {address}"), deed or "reading", refused.reason)
+            self._refusals.take(address)
+
+
+def _authorization(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
+    values = [value for key, value in context.invocation_metadata() or () if key == "authorization"]
+    if not values:
+        return None
+    if len(values) > 1 or not isinstance(values[0], str):
+        return ""
+    return values[0]
+
+
+def _address(context: grpc.aio.ServicerContext[Any, Any]) -> str:
+    """Return the address of a caller without its port."""
+    kind, _, rest = context.peer().partition(":")
+    return rest.rpartition(":")[0] if kind.startswith("ip") else kind

@@ -1,0 +1,303 @@
+"""`arena.v1.ArenaService`: each call is let in by the gate and handed to the part of the server that it is about."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
+
+import grpc.aio
+
+from arena.competition import AdmissionStep, Bot, Program, Run, State, Version
+from arena.config import OVERRIDES
+from arena.document import Node, Place, Wrong
+from arena.entries import read_name
+from arena.errors import BadInput, BadStore, Refused
+from arena.games import game_names
+from arena.report import document_text
+from arena.server.competition import Competition
+from arena.server.gate import Caller, Gate, Right
+from arena.server.limits import AtOnce, Rate
+from arena.server.tournaments import new_request
+from arena.server.uploads import next_part, receive
+from arena.submission.addresses import check_address
+from arena.submission.admission import StepBegun
+from arena.text import clean_line
+from arena.v1 import arena_pb2, arena_pb2_grpc
+from arena.wire import encode_bot, encode_step, encode_version
+
+M = TypeVar("M")
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
+_PAGE, _LARGEST_PAGE = 100, 1000
+_UPLOADS: Final = 32  # received at once, over all owners; more wait
+
+
+class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
+    """Serves a competition."""
+
+    def __init__(self, competition: Competition, gate: Gate) -> None:
+        loop = asyncio.get_running_loop()
+        quotas = competition.terms.quotas
+        self._competition = competition
+        self._gate = gate
+        self._store = competition.store
+        self._submissions = Rate(quotas.submissions, 3600.0, loop.time)
+        self._uploads = AtOnce(quotas.uploads, "so many uploads")
+        self._slots = asyncio.Semaphore(_UPLOADS)
+
+    # --- Tournaments ---
+
+    async def RunTournament(  # noqa: N802 - the service's name for it
+        self, request: arena_pb2.RunTournamentRequest, context: Context
+    ) -> AsyncIterator[arena_pb2.RunTournamentResponse]:
+        """Play a tournament after those that were asked for before, and stream its events."""
+        async with self._gate.call(context, Right.ORGANISE, "RunTournament") as caller:
+            run = self._run(request, caller)
+            caller.about = run.request
+            self._competition.check(run, trusted=caller.open)
+            self._competition.tournaments.ask(run)
+            async with aclosing(self._competition.tournaments.follow_request(run.request)) as events:
+                async for event in events:
+                    yield arena_pb2.RunTournamentResponse(event=event)
+
+    async def WatchTournament(  # noqa: N802
+        self, request: arena_pb2.WatchTournamentRequest, context: Context
+    ) -> AsyncIterator[arena_pb2.WatchTournamentResponse]:
+        """Stream the events of a tournament that this server plays or has played."""
+        async with self._gate.call(context, Right.READ), _finding(request.tournament):
+            watching = self._competition.tournaments.watch(request.tournament, request.first_event)
+            async with aclosing(watching) as events:
+                async for event in events:
+                    yield arena_pb2.WatchTournamentResponse(event=event)
+
+    async def GetLeaderboard(  # noqa: N802
+        self, request: arena_pb2.GetLeaderboardRequest, context: Context
+    ) -> arena_pb2.GetLeaderboardResponse:
+        """Compute the leaderboard from the store."""
+        response = arena_pb2.GetLeaderboardResponse()
+        async with self._gate.call(context, Right.READ), _finding(request.tournament):
+            found = await asyncio.to_thread(document_text, self._store, request.tournament or None)
+            response.tournament, response.document = found
+        return response
+
+    # --- Bots ---
+
+    async def SubmitBot(  # noqa: N802
+        self, request_iterator: AsyncIterator[arena_pb2.SubmitBotRequest], context: Context
+    ) -> AsyncIterator[arena_pb2.SubmitBotResponse]:
+        """Take a bot in, and stream what its admission comes to."""
+        async with self._gate.call(context, Right.OWN, "SubmitBot") as caller:
+            parts = aiter(request_iterator)
+            first = await next_part(parts, self._competition.terms.patience.piece)
+            if first is None or first.WhichOneof("part") != "submission":
+                raise Refused("BAD_INPUT", "the first message of a submission says what is submitted")
+            submission = first.submission
+            _check_id(submission.id)
+            caller.about = submission.id
+            known = self._store.submissions.find(submission.id)
+            if known is not None and known.owner != caller.owner:
+                raise Refused("NO_SUCH_SUBMISSION", "choose another id: 32 random hexadecimal digits")
+            version = known or await self._take_in(submission, parts, caller)
+            rest = asyncio.create_task(_ignore(parts))  # else a caller that only writes would never come to read
+            try:
+                async with aclosing(self._admission(version)) as events:
+                    async for event in events:
+                        yield arena_pb2.SubmitBotResponse(event=event)
+            finally:
+                rest.cancel()
+
+    async def WatchSubmission(  # noqa: N802
+        self, request: arena_pb2.WatchSubmissionRequest, context: Context
+    ) -> AsyncIterator[arena_pb2.WatchSubmissionResponse]:
+        """Stream what an admission comes to."""
+        async with self._gate.call(context, Right.OWN) as caller:
+            version = self._store.submissions.find(request.submission)
+            if version is None or version.owner != caller.owner:
+                raise Refused("NO_SUCH_SUBMISSION", "you have no submission of this id: submit again")
+            async with aclosing(self._admission(version)) as events:
+                async for event in events:
+                    yield arena_pb2.WatchSubmissionResponse(event=event)
+
+    async def ListBots(  # noqa: N802
+        self, request: arena_pb2.ListBotsRequest, context: Context
+    ) -> arena_pb2.ListBotsResponse:
+        """List the bots by name."""
+        response = arena_pb2.ListBotsResponse()
+        async with self._gate.call(context, Right.READ):
+            bots, response.next_page_token = _page(
+                self._store.submissions.bots(), request.page_size, request.page_token
+            )
+            response.bots.extend(map(encode_bot, bots))
+        return response
+
+    async def ListVersions(  # noqa: N802
+        self, request: arena_pb2.ListVersionsRequest, context: Context
+    ) -> arena_pb2.ListVersionsResponse:
+        """List a bot's versions, oldest first."""
+        response = arena_pb2.ListVersionsResponse()
+        async with self._gate.call(context, Right.OWN) as caller:
+            bot = self._own(request.bot, caller)
+            versions, response.next_page_token = _page(
+                self._store.submissions.versions(bot.name), request.page_size, request.page_token
+            )
+            for version in versions:
+                steps = self._store.submissions.steps(version.submission)
+                response.versions.append(encode_version(version, steps, with_logs=version.owner == caller.owner))
+        return response
+
+    async def WithdrawBot(  # noqa: N802
+        self, request: arena_pb2.WithdrawBotRequest, context: Context
+    ) -> arena_pb2.WithdrawBotResponse:
+        """Withdraw a bot, or go back to an earlier version."""
+        response = arena_pb2.WithdrawBotResponse()
+        async with self._gate.call(context, Right.OWN, "WithdrawBot") as caller:
+            caller.about = f"{request.bot}, version {request.version}" if request.version else request.bot
+            bot = self._own(request.bot, caller)
+            response.bot.CopyFrom(encode_bot(self._store.submissions.use(bot.name, request.version)))
+        return response
+
+    # --- Inside ---
+
+    def _run(self, request: arena_pb2.RunTournamentRequest, caller: Caller) -> Run:
+        if request.request_id:
+            _check_id(request.request_id)
+        if unknown := request.overrides.keys() - OVERRIDES.keys():
+            raise BadInput(f"there is no setting {min(unknown)}: the settings are {', '.join(OVERRIDES)}")
+        return Run(
+            request=request.request_id or new_request(),
+            who=caller.owner,
+            config=request.config,
+            config_path=request.config_path if caller.open else "bots.yaml",
+            overrides=dict(request.overrides),
+            incremental=request.incremental,
+            created=datetime.now(UTC),
+        )
+
+    def _own(self, name: str, caller: Caller) -> Bot:
+        """Return a bot that a caller may see and withdraw."""
+        bot = self._store.submissions.bot(name)
+        if not caller.may_see(bot.owner):
+            raise Refused("NOT_OWNER", f"{bot.name} is another owner's bot")
+        return bot
+
+    async def _take_in(
+        self, submission: arena_pb2.Submission, parts: AsyncIterator[arena_pb2.SubmitBotRequest], caller: Caller
+    ) -> Version:
+        """Receive a submission and keep it; it is not lost any more then."""
+        kind = submission.WhichOneof("source")
+        version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC))
+        size = submission.archive.size if kind == "archive" else 0
+        with self._uploads.one(caller.owner):
+            self._check_quotas(caller, size)
+            if kind == "archive":
+                archive = submission.archive
+                self._competition.check_sandbox()
+                incoming = self._competition.shelf.incoming(submission.id)
+                async with self._slots:
+                    terms = self._competition.terms
+                    await receive(parts, archive, incoming, terms.admission.bounds.archive_bytes, terms.patience)
+                version = Version(
+                    submission.id,
+                    caller.owner,
+                    State.WAITING,
+                    datetime.now(UTC),
+                    build=archive.build,
+                    size=archive.size,
+                )
+            elif kind == "running":
+                program = await self._program(submission.running)
+                version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC), program=program)
+            else:
+                raise Refused("BAD_INPUT", "a submission is an archive, or a running bot")
+            return self._store.submissions.receive(version)
+
+    def _check_quotas(self, caller: Caller, size: int) -> None:
+        if caller.open:
+            return
+        quotas, usage = self._competition.terms.quotas, self._store.submissions.usage(caller.owner)
+        lately = datetime.now(UTC) - timedelta(hours=1)
+        submitted = self._store.submissions.submitted_since(caller.owner, lately)
+        wait = self._submissions.wait(caller.owner)
+        if wait or submitted >= quotas.submissions:
+            text = f"{quotas.submissions} submissions an hour are allowed: submit again later"
+            raise Refused("RATE_LIMIT", text, retry=wait or 60.0)
+        if usage.waiting >= quotas.waiting:
+            text = f"{usage.waiting} of your submissions are waiting for their admission: wait for their end"
+            raise Refused("QUOTA", text, retry=10.0)
+        if usage.bytes + size > quotas.megabytes * 1_000_000:
+            text = f"your bots take {usage.bytes / 1e6:,.0f} MB of {quotas.megabytes:,} MB: submit smaller ones"
+            raise Refused("QUOTA", text)
+        self._submissions.take(caller.owner)
+
+    async def _program(self, running: arena_pb2.RunningBot) -> Program:
+        await check_address(running.address, private=self._competition.terms.private_addresses)
+        try:
+            name = read_name(Node(running.name, Place(), running.name))
+        except Wrong as wrong:
+            raise Refused("BAD_NAME", f"{clean_line(running.name)!r} can't be a bot's name: {wrong.message}") from None
+        for game in running.games:
+            if game not in game_names():
+                known = ", ".join(game_names())
+                raise Refused("BAD_INPUT", f"no game is called {clean_line(game, 64)!r}: there are {known}")
+        author = clean_line(running.author, 64)
+        return Program(name, address=running.address, games=tuple(running.games), author=author)
+
+    async def _admission(self, version: Version) -> AsyncGenerator[arena_pb2.AdmissionEvent, None]:
+        """Yield what a version's admission comes to, for its owner."""
+        admissions = self._competition.admissions
+        ahead = admissions.add(version) if version.state is State.WAITING else 0
+        yield arena_pb2.AdmissionEvent(received=arena_pb2.SubmissionReceived(ahead=ahead))
+        async with aclosing(admissions.follow(version.submission)) as events:
+            async for event in events:
+                yield self._event(event)
+
+    def _event(self, event: StepBegun | AdmissionStep | Version) -> arena_pb2.AdmissionEvent:
+        if isinstance(event, StepBegun):
+            begun = arena_pb2.AdmissionStepBegun(name=event.name, detail=event.detail)
+            return arena_pb2.AdmissionEvent(step_begun=begun)
+        if isinstance(event, AdmissionStep):
+            return arena_pb2.AdmissionEvent(step=encode_step(event, with_log=True))
+        steps = self._store.submissions.steps(event.submission)
+        return arena_pb2.AdmissionEvent(decided=encode_version(event, steps, with_logs=True))
+
+
+def _check_id(text: str) -> None:
+    if _ID.fullmatch(text) is None:
+        raise Refused("BAD_INPUT", "an id has 32 hexadecimal digits, drawn at random")
+
+
+def _page(rows: list[M], size: int, token: str) -> tuple[list[M], str]:
+    """Return a page of rows, and the token of the next one; a token is the number of rows before it."""
+    if token and not (token.isascii() and token.isdigit() and len(token) < 10):
+        raise Refused("BAD_INPUT", "this page token was not given by this server: begin again without one")
+    begin = int(token or 0)
+    end = begin + min(size or _PAGE, _LARGEST_PAGE)
+    return rows[begin:end], str(end) if end < len(rows) else ""
+
+
+@asynccontextmanager
+async def _finding(tournament: str) -> AsyncIterator[None]:
+    """Say of a tournament that isn't there just that, not where it was looked for."""
+    try:
+        yield
+    except (BadStore, Refused):
+        raise
+    except BadInput:
+        shown = clean_line(tournament, 64)
+        text = (
+            f"there is no tournament {shown!r} here, or several begin so"
+            if shown
+            else "no tournament was played here yet"
+        )
+        raise Refused("NO_SUCH_TOURNAMENT", text) from None
+
+
+async def _ignore(parts: AsyncIterator[arena_pb2.SubmitBotRequest]) -> None:
+    async for _ in parts:
+        pass
