@@ -12,6 +12,8 @@ import click
 
 if TYPE_CHECKING:
     from arena.client import ServerAddress
+    from arena.store import Store
+    from arena.submission.shelf import Shelf
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -85,6 +87,14 @@ store_option = click.option(
     help="The database: a file, or an SQLAlchemy URL.",
 )
 
+files_option = click.option(
+    "--files",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="ARENA_FILES",
+    metavar="DIR",
+    help="The folder for the files of bots that are submitted [default: beside the database].",
+)
+
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 server_options = in_order(
@@ -105,6 +115,13 @@ fresh_option = click.option("--fresh", is_flag=True, help="Play again on new dea
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else on stdout."
 )
+
+
+def shelf_of(store: Store, files: Path | None) -> Shelf:
+    """Return where the files of a store's bots are; raise BadInput where that has to be said."""
+    from arena.submission.shelf import Shelf
+
+    return Shelf.at(files) if files is not None else Shelf.beside(store.place)
 
 
 def server_of(given: dict[str, Any], *, usual: str | None = None) -> ServerAddress | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.options import in_order, store_option
+from arena.cli.options import files_option, in_order, store_option
 from arena.cli.periods import Clock, Period
 
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ class _Wanted:
 )
 @store_option
 @tls_options
-@click.option(
-    "--files",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="The folder for the files of bots [default: beside the database].",
-)
+@files_option
 @click.option("--private", is_flag=True, help="Let nobody read without a token.")
 @calendar_options
 @click.option("--tables", type=click.IntRange(1, 4096), default=64, show_default=True, help="Tables in play at once.")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from arena.cli.options import USUAL_SERVER, json_option, server_of, server_options, store_option
+from arena.cli.options import USUAL_SERVER, files_option, json_option, server_of, server_options, shelf_of, store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput, Interrupted
 from arena.text import clean_line, clean_lines
@@ -68,6 +68,7 @@ class _Wanted:
 @click.option("--author", default="", help="Who wrote it, with --address.")
 @click.option("--source", is_flag=True, help="Submit the sources, to be built in the sandbox.")
 @store_option
+@files_option
 @server_options
 @json_option
 def command(
@@ -78,6 +79,7 @@ def command(
     author: str,
     source: bool,
     store: str,
+    files: Path | None,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -105,7 +107,7 @@ def command(
         if server is not None:
             asyncio.run(_submit_there(wanted, server, telling))
         else:
-            asyncio.run(_submit_here(wanted, store, telling))
+            asyncio.run(_submit_here(wanted, store, files, telling))
     return telling.end()
 
 
@@ -173,17 +175,16 @@ async def _submit_there(wanted: _Wanted, server: ServerAddress, telling: _Tellin
             await telling.follow(events)
 
 
-async def _submit_here(wanted: _Wanted, store_url: str, telling: _Telling) -> None:
+async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, telling: _Telling) -> None:
     from arena.cli.interrupts import stopping_on_signals
     from arena.competition import LOCAL, Program, State, Version
     from arena.entries import MAX_NAME
     from arena.store import Store
     from arena.submission.addresses import check_address
     from arena.submission.recording import admit_and_record
-    from arena.submission.shelf import Shelf
 
     with Store.open(store_url) as store:
-        shelf = Shelf.beside(store.place)
+        shelf = shelf_of(store, files)
         terms = await _terms_here(telling)
         submission = token_hex(16)
         program = None

@@ -15,6 +15,7 @@ from arena.cli.leaderboard import print_leaderboard
 from arena.cli.options import (
     PACE,
     bots_option,
+    files_option,
     fresh_option,
     game_options,
     in_order,
@@ -24,6 +25,7 @@ from arena.cli.options import (
     play_options,
     server_of,
     server_options,
+    shelf_of,
     store_option,
 )
 from arena.cli.playing import pace_of, play_and_show
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from arena.client import ServerAddress
+    from arena.config import Config
     from arena.events import Event
     from arena.store import Store
 
@@ -60,9 +63,16 @@ schedule_options = in_order(
 @game_options
 @schedule_options
 @play_options
+@click.option(
+    "--submitted", is_flag=True, help="Play the bots that were submitted [default: if there is no bots.yaml]."
+)
+@click.option(
+    "--house/--no-house", default=None, help="With bots of the house, or never [default: if seats are empty]."
+)
 @click.option("--skip-broken", is_flag=True, help="Play without the bots that don't start.")
 @pace_options
 @store_option
+@files_option
 @click.option("--resume", metavar="ID", help="Go on with this tournament, even if bots have changed.")
 @fresh_option
 @server_options
@@ -70,11 +80,13 @@ schedule_options = in_order(
 def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
     """Play a tournament between the bots of a bots.yaml and show its leaderboard.
 
-    What has been played is kept: after an interruption the same command plays the rest, and on a finished tournament it shows
-    the leaderboard again. Options given here win over the file.
+    Without a bots.yaml, or if it lists no bots, those play that were submitted (`arena submit`), and where they are too few
+    for a table, sample bots of the house besides. What has been played is kept: after an interruption the same command plays
+    the rest, and on a finished tournament it shows the leaderboard again. Options given here win over the file.
     """
     server = server_of(given)
-    how = {name: given.pop(name) for name in ("skip_broken", *PACE, "resume", "fresh")}
+    how = {name: given.pop(name) for name in ("skip_broken", "submitted", "house", "files", *PACE, "resume", "fresh")}
+    how["named"] = click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT
     overrides = overrides_of(given)
     for name, value in {"seed": given["seed"], "resume": how["resume"]}.items():
         if value == "":
@@ -93,7 +105,7 @@ def _refuse_local_options(context: click.Context) -> None:
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
-        if given and name in ("skip_broken", "store", "resume", "fresh", *PACE):
+        if given and name in ("skip_broken", "submitted", "house", "files", "store", "resume", "fresh", *PACE):
             raise click.UsageError(
                 f"{parameter.opts[0]} is not for --server, which plays in its own way: leave it out."
             )
@@ -102,14 +114,13 @@ def _refuse_local_options(context: click.Context) -> None:
 def _play_here(
     path: Path, store_url: str, overrides: Mapping[str, Any], how: Mapping[str, Any], *, as_json: bool
 ) -> None:
-    from arena.config import load_config
-
-    config = load_config(path, overrides)
     from arena.store import Store
-    from arena.tournament import run_tournament
-    from arena.verdict import plan_of
 
+    config = None if how["submitted"] or (not path.is_file() and not how["named"]) else _named_bots(path, overrides)
     with Store.open(store_url) as store:
+        config = config or _submitted_bots(store, path, overrides, how)
+        from arena.tournament import run_tournament
+        from arena.verdict import plan_of
 
         def play(stop: asyncio.Event) -> AsyncGenerator[Event, None]:
             return run_tournament(
@@ -126,6 +137,45 @@ def _play_here(
 
         tournament = play_and_show(play, lambda tournament: _current_leaderboard(store, tournament))
         print_leaderboard(store, tournament, as_json=as_json)
+
+
+def _named_bots(path: Path, overrides: Mapping[str, Any]) -> Config | None:
+    """Return what a bots.yaml says; None where it lists no bots."""
+    from arena.config import load_config
+
+    config = load_config(path, overrides, bots_needed=False)
+    return load_config(path, overrides) if config.entries else None
+
+
+def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any]) -> Config:
+    """Return the bots that were submitted, with the settings of the bots.yaml if there is one."""
+    from arena.competitors import competitors, house_bots
+    from arena.config import Config, load_config, parse_config
+    from arena.tournament import game_of
+
+    there, house = path.is_file() or how["named"], how["house"]
+    config = (
+        load_config(path, overrides, bots_needed=False)
+        if there
+        else parse_config("", path, overrides, bots_needed=False)
+    )
+    notices: list[str] = []
+    entries = [
+        *config.entries,
+        *competitors(store, shelf_of(store, how["files"]).folder, config.settings.game, notices),
+    ]
+    if not entries and not house:
+        where = f"{path} lists no bots" if there else f"there is no {path} here"
+        raise BadInput(f"{where}, and no bot was submitted: list some, or submit one with `arena submit DIR`")
+    missing = len(game_of(config.settings).sides) - len(entries)
+    if house or (house is None and missing > 0):
+        added = house_bots(entries, None if house else missing)
+        entries += added
+        names = ", ".join(entry.name for entry in added)
+        notices.append(f"bots of the house play along: {names} (--no-house leaves them out)")
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
+    return Config(config.settings, tuple(entries))
 
 
 def _current_leaderboard(store: Store, tournament: str) -> RenderableType:
