@@ -1,0 +1,167 @@
+"""Admissions that the store knows of: each step is kept as it ends, then the version is admitted or refused.
+
+Whatever ends an admission before that (a kill, a full disk, a stop) leaves the version waiting, to be admitted from its
+beginning another time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from os import environ
+from pathlib import Path
+from typing import Final
+
+from arena.competition import AdmissionStep, Program, State, Version
+from arena.errors import ArenaError, Refused
+from arena.finding import Verdict
+from arena.store import Store
+from arena.submission.admission import Claim, Event, Terms, admit
+from arena.submission.pipe import LINE_BYTES, decode, decode_claim, decode_event, encode, encode_order
+from arena.submission.shelf import Shelf
+
+PATIENCE: Final = 20.0
+"""Seconds that a worker has to end by itself."""
+
+
+async def admit_and_record(
+    store: Store,
+    version: Version,
+    shelf: Shelf,
+    terms: Terms,
+    *,
+    apart: bool,
+    reserved: Collection[str] = (),
+    most_bots: int | None = None,
+) -> AsyncGenerator[Event | Version, None]:
+    """Admit a waiting version, and yield what happens and at last what it has become; to be used under `aclosing`.
+
+    With `apart` that is done in a process of its own. `reserved` are the keys of names that nobody may have, `most_bots` how
+    many bots an owner may have. Where the same content is there already, that version is the last value. Raises ArenaError
+    where the arena itself is at fault; the version then goes on waiting, as when this is cancelled.
+    """
+    recording = _Recording(store, version, shelf, reserved, most_bots)
+    store.submissions.begin_again(version.submission)
+    admitting = _admit_apart if apart else admit
+    try:
+        async with aclosing(admitting(version, shelf, terms, recording.claim)) as events:
+            async for event in events:
+                if isinstance(event, AdmissionStep):
+                    recording.add(event)
+                yield event
+    finally:
+        await asyncio.to_thread(shelf.sweep)
+    yield await asyncio.to_thread(recording.decide)
+
+
+@dataclass(slots=True)
+class _Recording:
+    """What the store is told of one admission."""
+
+    store: Store
+    version: Version
+    shelf: Shelf
+    reserved: Collection[str]
+    most_bots: int | None
+    same: Version | None = None
+    """An earlier version that has the same content, and stands in this one's place."""
+    failed: bool = False
+    digest: str = ""
+
+    async def claim(self, program: Program, digest: str, size: int) -> bool:
+        """Claim the name; return whether there is something left to do."""
+        claim = self.store.submissions.claim(
+            self.version.submission, program, digest, size, reserved=self.reserved, most_bots=self.most_bots
+        )
+        if claim.version.submission != self.version.submission:
+            self.same = claim.version
+            return False
+        self.digest = digest
+        return True
+
+    def add(self, step: AdmissionStep) -> None:
+        """Keep a step."""
+        self.store.submissions.add_step(self.version.submission, step)
+        self.failed |= step.verdict is Verdict.FAIL
+
+    def decide(self) -> Version:
+        """Admit or refuse it, and remove what is not needed any more."""
+        submissions = self.store.submissions
+        if self.same is not None:
+            self.shelf.remove_incoming(self.version.submission)
+            return self.same
+        decided = submissions.decide(self.version.submission, State.REFUSED if self.failed else State.ADMITTED)
+        self.shelf.remove_incoming(self.version.submission)
+        if self.failed and self.digest and self.digest not in submissions.digests():
+            self.shelf.remove(self.digest)
+        return decided
+
+
+async def _admit_apart(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> AsyncGenerator[Event, None]:
+    """Admit in a process of its own; the same as `admit`."""
+    folder = Path(tempfile.mkdtemp(prefix="arena-"))
+    try:
+        worker = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "arena.submission.worker"),
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=LINE_BYTES,
+            env={**environ, "TMPDIR": str(folder)},
+            start_new_session=True,
+        )
+        try:
+            async with aclosing(_follow(worker, version, shelf, terms, claim)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            await _end(worker)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _follow(
+    worker: Process, version: Version, shelf: Shelf, terms: Terms, claim: Claim
+) -> AsyncGenerator[Event, None]:
+    assert worker.stdin is not None and worker.stdout is not None
+    try:
+        worker.stdin.write(encode(encode_order(version, shelf, terms)))
+        while line := await worker.stdout.readline():
+            message = decode(line)
+            if event := decode_event(message):
+                yield event
+            elif "claim" in message:
+                worker.stdin.write(encode(await _answer(claim, *decode_claim(message["claim"]))))
+            elif "failed" in message:
+                raise ArenaError(str(message["failed"]))
+            elif "done" in message:
+                return
+    except ValueError as error:
+        raise ArenaError(f"the process of an admission said what can't be understood: {error}") from error
+    except OSError as error:
+        raise ArenaError(f"the process of an admission can't be reached: {error}") from error
+    raise ArenaError("the process of an admission ended before its work was done")
+
+
+async def _answer(claim: Claim, program: Program, digest: str, size: int) -> dict[str, object]:
+    try:
+        return {"claimed": await claim(program, digest, size)}
+    except Refused as refusal:
+        return {"refused": [refusal.reason, str(refusal)]}
+
+
+async def _end(worker: Process) -> None:
+    """Have a worker end with all that it started, by itself if it can."""
+    assert worker.stdin is not None
+    worker.stdin.close()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            await worker.wait()
+    if worker.returncode is None:
+        worker.kill()
+    await worker.wait()
