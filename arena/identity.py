@@ -31,7 +31,7 @@ class Identity:
 def fingerprint(settings: Settings, entries: Sequence[Entry]) -> Identity:
     """Return the identity of a tournament; raise BadInput where a bot's file cannot be read."""
     hashes = {entry.name: _files_hash(entry) for entry in entries}
-    bots = [[_portable(entry), hashes[entry.name]] for entry in sorted(entries, key=lambda entry: entry.name)]
+    bots = [[portable_entry(entry), hashes[entry.name]] for entry in sorted(entries, key=lambda entry: entry.name)]
     return Identity(
         sha256(_canonical({"settings": settings.to_json(), "bots": bots})).hexdigest(),
         {name: digest and digest[:12] for name, digest in hashes.items()},
@@ -59,7 +59,7 @@ def _content_hash(path: Path) -> str:
     return f"link to {path.readlink()}"
 
 
-def _portable(entry: Entry) -> dict[str, Any]:
+def portable_entry(entry: Entry) -> dict[str, Any]:
     """Return an entry without what differs from machine to machine: its directory, and where Python lies."""
     values = entry.to_json()
     del values["directory"]

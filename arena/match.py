@@ -34,6 +34,8 @@ class Match:
     """How many deals each table plays; 0 where a table plays a game to its end."""
     exchanged: bool = False
     """Whether it has two tables instead of one for each rotation: on the second its two bots have exchanged their sides."""
+    origin: tuple[str, int] | None = None
+    """The id of the tournament and the number of the match in which it was really played, where results were kept."""
 
     def seatings(self, game: Game) -> tuple[tuple[int, ...], ...]:
         """Return each table's seating: for each seat the index in the line-up of the bot that sits there.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from arena.incremental import kept_notice
 from arena.settings import Tournament
 from arena.tournament import disqualified_bots
 from leaderboard.standings import Json, document, make_standings
@@ -29,6 +30,9 @@ def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
         notes.append(f"Could meet deals again and remember them: {', '.join(remembering)} (see --independent).")
     if again := store.attempts(tournament.id):
         notes.append(f"Dealt anew after a fault of the arena itself: match {', '.join(map(str, again))}.")
+    schedule = store.matches(tournament.id)
+    if any(match.origin for match in schedule):
+        notes.append(f"{kept_notice(schedule)}.".capitalize())
     return (*notes, *tournament.enforced)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice, permutations
 from math import ceil, comb, gcd
 from typing import Final
@@ -70,11 +70,14 @@ def circles(sides: int) -> tuple[tuple[int, ...], ...]:
     raise BadInput(f"there are schedules for 2 to 6 sides, not for {sides}")
 
 
-def make_schedule(settings: Settings, game: Game, bots: Sequence[str], key: bytes) -> tuple[Match, ...]:
+def make_schedule(
+    settings: Settings, game: Game, bots: Sequence[str], key: bytes, kept: Sequence[Match] = ()
+) -> tuple[Match, ...]:
     """Return the matches of a tournament in the order of play.
 
     Each bot plays at least `settings.boards` boards, and as many more as it takes for all to meet equally often and at
-    every distance. Raises BadInput where there are too few bots, or the schedule would be too long.
+    every distance. Of the `kept` matches, which were played before, come first those that serve; only what they don't serve
+    follows. Raises BadInput where there are too few bots, the schedule would be too long, or none of its kind keeps matches.
     """
     sides = len(game.sides)
     _check_bots(settings, game, bots)
@@ -83,14 +86,49 @@ def make_schedule(settings: Settings, game: Game, bots: Sequence[str], key: byte
     wanted = ceil(_boards(settings, sides, deals) / (deals or 1))
     names = sorted(bots)
     step = len(circles(sides)) if len(bots) <= sides else 1
+    served: list[Match] = []
     if settings.schedule is ScheduleKind.GAUNTLET:
         line_ups = _against_field(names.index(settings.gauntlet), settings, len(bots), sides, wanted, step, stream)
+    elif kept and not _round_robin(settings, len(bots), sides, wanted):
+        served = list(kept)
+        line_ups = _completing([_indices(match, names) for match in kept], len(bots), sides, wanted, stream)
     else:
         line_ups = _line_ups(settings, len(bots), sides, wanted, step, stream)
-    return tuple(
+        served, line_ups = _serve(kept, names, line_ups)
+    known = [(_indices(match, names), _order(match, names)) for match in served]
+    return tuple(replace(match, number=number) for number, match in enumerate(served, 1)) + tuple(
         Match(number, tuple(names[line_up[place]] for place in circle), deals)
-        for number, (line_up, circle) in enumerate(_with_circles(line_ups, len(bots), stream), 1)
+        for number, (line_up, circle) in enumerate(_with_circles(line_ups, len(bots), stream, known), len(served) + 1)
     )
+
+
+def _indices(match: Match, names: Sequence[str]) -> LineUp:
+    return tuple(sorted(names.index(name) for name in match.line_up))
+
+
+def _order(match: Match, names: Sequence[str]) -> int | None:
+    """Return which of the circles a match has; None where that can't be told, as among copies."""
+    line_up = _indices(match, names)
+    found = [names.index(name) for name in match.line_up]
+    orders = [[line_up[place] for place in circle] for circle in circles(len(line_up))]
+    return orders.index(found) if found in orders else None
+
+
+def _serve(kept: Sequence[Match], names: Sequence[str], line_ups: list[LineUp]) -> tuple[list[Match], list[LineUp]]:
+    """Return the kept matches that take the place of line-ups, and the line-ups that none of them serves."""
+    wanted = Counter(line_ups)
+    served = []
+    for match in kept:
+        line_up = _indices(match, names)
+        if wanted[line_up]:
+            wanted[line_up] -= 1
+            served.append(match)
+    left = []
+    for line_up in reversed(line_ups):
+        if wanted[line_up]:
+            wanted[line_up] -= 1
+            left.append(line_up)
+    return served, left[::-1]
 
 
 def _check_bots(settings: Settings, game: Game, bots: Sequence[str]) -> None:
@@ -179,16 +217,34 @@ def _least_met(count: int, sides: int, wanted: int, stream: Stream) -> list[Line
     matches = ceil(wanted / step) * step * count // sides
     _check_length(matches)
     met = [[0] * count for _ in range(count)]
+    return [_bring_together(met, sides, stream) for _ in range(matches)]
+
+
+def _completing(kept: Sequence[LineUp], count: int, sides: int, wanted: int, stream: Stream) -> list[LineUp]:
+    """Return line-ups, each time of those that met least, until each bot has played `wanted` times, the kept ones included.
+
+    Each has one of the bots that are in none of the kept ones, if there is such a bot.
+    """
+    met = [[0] * count for _ in range(count)]
+    for line_up in kept:
+        _meet(met, line_up)
+    new = [bot for bot in range(count) if not met[bot][bot]]
     line_ups = []
-    for _ in range(matches):
-        bots = stream.shuffle(range(count))
-        chosen: list[int] = []
-        for _ in range(sides):
-            left = (bot for bot in bots if bot not in chosen)
-            chosen.append(min(left, key=lambda bot: (met[bot][bot], sum(met[bot][other] for other in chosen))))
-        _meet(met, chosen)
-        line_ups.append(tuple(sorted(chosen)))
+    while any(met[bot][bot] < wanted for bot in range(count)):
+        line_ups.append(_bring_together(met, sides, stream, new))
+        _check_length(len(line_ups))
     return line_ups
+
+
+def _bring_together(met: list[list[int]], sides: int, stream: Stream, first: Collection[int] = ()) -> LineUp:
+    """Return a line-up of the bots that have played and met least, and count it; the first is one of these, if any are given."""
+    bots = stream.shuffle(range(len(met)))
+    chosen: list[int] = []
+    for _ in range(sides):
+        left = (bot for bot in bots if bot not in chosen and (chosen or not first or bot in first))
+        chosen.append(min(left, key=lambda bot: (met[bot][bot], sum(met[bot][other] for other in chosen))))
+    _meet(met, chosen)
+    return tuple(sorted(chosen))
 
 
 def _meet(met: list[list[int]], line_up: Sequence[int]) -> None:
@@ -266,38 +322,56 @@ class _Neighbours:
         return total
 
 
-def _with_circles(line_ups: Sequence[LineUp], bots: int, stream: Stream) -> Iterator[tuple[LineUp, tuple[int, ...]]]:
-    """Give each match a circle: a line-up uses all before it repeats one, each time the one that evens out best."""
+def _with_circles(
+    line_ups: Sequence[LineUp], bots: int, stream: Stream, known: Sequence[tuple[LineUp, int | None]] = ()
+) -> Iterator[tuple[LineUp, tuple[int, ...]]]:
+    """Give each match a circle: a line-up uses all before it repeats one, each time the one that evens out best.
+
+    `known` are the matches before these, whose circles are as they are.
+    """
+    if not line_ups:
+        return iter(())
     neighbours = _Neighbours(bots, circles(len(line_ups[0])))
     rests: dict[LineUp, list[int]] = {}  # the matches of each line-up since it last went through all circles
     chosen: list[int] = []
-    for match, line_up in enumerate(line_ups):
+    given = [circle for _, circle in known]
+    for match, line_up in enumerate([*(line_up for line_up, _ in known), *line_ups]):
         rest = rests.setdefault(line_up, [])
-        if len(rest) == len(neighbours.circles):
+        if len({chosen[other] for other in rest}) == len(neighbours.circles):
             rest.clear()
-        chosen.append(neighbours.evenest(line_up, [chosen[other] for other in rest], stream))
+        circle = given[match] if match < len(given) else None
+        chosen.append(
+            neighbours.evenest(line_up, [chosen[other] for other in rest], stream) if circle is None else circle
+        )
         neighbours.count(line_up, chosen[match], 1)
         rest.append(match)
-    _exchange(
-        neighbours, [rest for rest in rests.values() if len(rest) < len(neighbours.circles)], line_ups, chosen, stream
-    )
-    return ((line_up, neighbours.circles[circle]) for line_up, circle in zip(line_ups, chosen, strict=True))
+    whole = [*(line_up for line_up, _ in known), *line_ups]
+    unfinished = [rest for rest in rests.values() if len(rest) < len(neighbours.circles)]
+    _exchange(neighbours, unfinished, whole, chosen, stream, first=len(known))
+    return ((line_up, neighbours.circles[chosen[match]]) for match, line_up in enumerate(line_ups, len(known)))
 
 
 def _exchange(
-    neighbours: _Neighbours, rests: list[list[int]], line_ups: Sequence[LineUp], chosen: list[int], stream: Stream
+    neighbours: _Neighbours,
+    rests: list[list[int]],
+    line_ups: Sequence[LineUp],
+    chosen: list[int],
+    stream: Stream,
+    *,
+    first: int,
 ) -> None:
     """Choose again, with all matches in view, the circles of line-ups that don't go through all of them.
 
-    When that has led nowhere for a while, some matches take any circle: what is best for each alone can be a dead end.
+    When that has led nowhere for a while, some matches take any circle: what is best for each alone can be a dead end. Those
+    before number `first` stay as they are.
     """
-    matches = sum(map(len, rests))
+    matches = sum(match >= first for rest in rests for match in rest)
     best, least, idle = chosen[:], neighbours.unevenness, 0
     for _ in range(_EXCHANGES // matches if matches else 0):
         if not least:
             break
         for rest in rests:
-            for match in rest:
+            for match in (match for match in rest if match >= first):
                 neighbours.count(line_ups[match], chosen[match], -1)
                 taken = [chosen[other] for other in rest if other != match]
                 if idle == _IDLE and not stream.below(max(8, matches // 8)):

@@ -12,7 +12,8 @@ from typing import Any, Self
 from arena.clock import TimeControl
 from arena.dealing import Seed
 from arena.faults import FaultPolicy
-from arena.game import OptionValue
+from arena.game import Game, OptionValue
+from arena.games import find_game
 
 
 class Format(StrEnum):
@@ -208,3 +209,9 @@ class Tournament:
     """The version of each bot: a hash of its files, None where the arena has none."""
     enforced: tuple[str, ...] = ()
     """What kept its bots apart from the machine, in sentences: one for each way in which it was played."""
+
+
+def game_of(settings: Settings) -> Game:
+    """Return the game that these settings name."""
+    sides = "partners" if settings.partners else "single"
+    return find_game(settings.game, players=settings.players, sides=sides, options=settings.options)

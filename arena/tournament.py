@@ -26,15 +26,15 @@ from arena.errors import ArenaError, BadInput, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Fault
 from arena.game import Game
-from arena.games import find_game
 from arena.identity import fingerprint
+from arena.incremental import completed_schedule, kept_matches, kept_notice
 from arena.match import Match, MatchPlay, MatchResult, seat_places
 from arena.plan import FixedPlan, Plan, Played, count_boards
 from arena.players.base import Setup
 from arena.players.isolation import Enforcement, enforce
 from arena.players.roster import Roster
 from arena.schedule import imbalance, make_schedule
-from arena.settings import Entry, Format, Settings, Tournament
+from arena.settings import Entry, Format, Settings, Tournament, game_of
 from arena.table import TableRules, Void
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ async def run_tournament(
     resume: str | None = None,
     fresh: bool = False,
     skip_broken: bool = False,
+    incremental: bool = False,
     stop: asyncio.Event | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Play a tournament, or what is left of it, and yield its events; to be consumed under `contextlib.aclosing`.
@@ -98,7 +99,8 @@ async def run_tournament(
     that is paused, the events end without Finished.
 
     The same settings, entries and bots' files resume the latest tournament made of them; `resume` names another one,
-    `fresh` starts anew. Once `stop` is set, matches in play have `pace.grace` seconds to finish.
+    `fresh` starts anew. A new one that is `incremental` keeps the results of earlier ones between versions that are the same
+    (see `arena.incremental`). Once `stop` is set, matches in play have `pace.grace` seconds to finish.
 
     Raises BadInput where it cannot be played as asked, BotUnusable where a bot does not start (unless `skip_broken`),
     and Interrupted where it was stopped before its end.
@@ -119,7 +121,7 @@ async def run_tournament(
             working = await _unless_stopped(checking, stop)
             tournament = _find(store, settings, working, resume=resume, fresh=fresh)
             if tournament is None:
-                tournament = _create(store, settings, working, notices, plan_of)
+                tournament = _create(store, settings, working, notices, plan_of, incremental=incremental)
             if enforcement is not None:
                 store.note_enforced(tournament.id, f"{enforcement}{_FROZEN if pace.freezes else ''}")
             yield _started(store, tournament)
@@ -245,6 +247,8 @@ def _create(
     entries: Sequence[Entry],
     notices: list[str],
     plan_of: Callable[[Tournament], Plan],
+    *,
+    incremental: bool,
 ) -> Tournament:
     """Store a new tournament with what of its schedule is known before play."""
     identity = fingerprint(settings, entries)
@@ -258,7 +262,10 @@ def _create(
         created=datetime.now(UTC),
         versions=identity.versions,
     )
-    schedule = plan_of(tournament).begin()
+    kept = kept_matches(store, tournament) if incremental else ()
+    schedule = completed_schedule(tournament, kept) if kept else plan_of(tournament).begin()
+    if incremental:
+        notices.append(kept_notice(schedule))
     _refuse_remembering(schedule, entries, game_of(settings))
     notices.extend(_left_behind(store, tournament))
     store.add_tournament(tournament, schedule)
@@ -275,12 +282,6 @@ def _left_behind(store: Store, tournament: Tournament) -> list[str]:
             what = f"{', '.join(changed)} changed" if changed else "the entries changed"
             return [f"this is a new tournament, since {what}; the one before goes on with --resume {other.id}"]
     return []
-
-
-def game_of(settings: Settings) -> Game:
-    """Return the game that these settings name."""
-    sides = "partners" if settings.partners else "single"
-    return find_game(settings.game, players=settings.players, sides=sides, options=settings.options)
 
 
 def disqualified_bots(store: Store, tournament: Tournament) -> frozenset[str]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from arena.adaptive import AdaptivePlan, Lead, Strengths
 from arena.compare import BUDGET, ComparisonPlan, Finding, other_bot
 from arena.errors import BadInput
+from arena.incremental import completed_schedule
 from arena.match import Match
 from arena.plan import FixedPlan, Plan
 from arena.results import Result
 from arena.schedule import make_schedule
-from arena.settings import Comparison, Settling, Substitution, Tournament
-from arena.tournament import disqualified_bots, fixed_plan, game_of
+from arena.settings import Comparison, Settling, Substitution, Tournament, game_of
+from arena.tournament import disqualified_bots, fixed_plan
 from leaderboard.covariance import NORMAL_95
 from leaderboard.ratings import rate
 from leaderboard.sequential import Look, SequentialTest, board_scores
@@ -39,8 +40,10 @@ def plan_of(tournament: Tournament, *, budget: int = BUDGET) -> Plan:
 
 
 def stored_plan(store: Store, tournament: Tournament, *, budget: int = BUDGET) -> Plan:
-    """Return the plan of a stored tournament, also of one that plays another one's deals again."""
+    """Return the plan of a stored tournament, also of one that keeps results, or plays another one's deals again."""
     substitution = tournament.settings.substitution
+    if kept := [match for match in store.matches(tournament.id) if match.origin is not None]:
+        return FixedPlan(completed_schedule(tournament, kept))
     if substitution is None:
         return plan_of(tournament, budget=budget)
     return FixedPlan(replayed_matches(store, store.tournament(substitution.tournament), substitution))
@@ -49,7 +52,8 @@ def stored_plan(store: Store, tournament: Tournament, *, budget: int = BUDGET) -
 def replayed_matches(store: Store, source: Tournament, substitution: Substitution) -> tuple[Match, ...]:
     """Return the matches of a finished tournament in which a bot played, with the stand-in in its place.
 
-    Matches that were dealt anew after a fault of the arena are left out: their deals have other names. Raises BadInput where
+    Matches that were dealt anew after a fault of the arena, or kept from another tournament, are left out: their deals have
+    other names. Raises BadInput where
     there is nothing to play again.
     """
     bot, stand_in = substitution.bot, substitution.stand_in
@@ -62,7 +66,7 @@ def replayed_matches(store: Store, source: Tournament, substitution: Substitutio
     return tuple(
         replace(match, line_up=tuple(stand_in if name == bot else name for name in match.line_up))
         for match in store.matches(source.id, done=True)
-        if bot in match.line_up and match.number not in anew
+        if bot in match.line_up and match.number not in anew and match.origin is None
     )
 
 

@@ -8,7 +8,7 @@ rules. The first difference is raised, with its place. Ratings are compared thro
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile, zip_longest
 from typing import Generic, TypeVar
 
@@ -18,16 +18,17 @@ from arena.difference import Difference, compare_rows, located
 from arena.disqualification import BLOCK, Conduct, Retirement
 from arena.errors import BadInput, DamagedStore
 from arena.game import Game
+from arena.incremental import conditions, unchanged_bots
 from arena.match import Match, deal_hands, table_results
 from arena.plan import Plan, Played
 from arena.record import DealRecord
 from arena.replay import TableReplay
 from arena.results import Result
-from arena.settings import Format, Tournament
+from arena.settings import Format, Tournament, game_of
 from arena.store import Store
 from arena.store.rows import StoredFault
 from arena.table import TableRules
-from arena.tournament import fixed_plan, game_of
+from arena.tournament import fixed_plan
 
 Row = TypeVar("Row", Match, Result, StoredFault)
 
@@ -46,6 +47,8 @@ class Verified:
     decisions: int = 0
     """The decisions that bots were asked."""
     faults: int = 0
+    kept: int = 0
+    """The matches whose results were kept from earlier tournaments."""
     dealt_anew: list[int] = field(default_factory=list)
     """The matches on deals of a later attempt, since they were void before."""
     disqualified: frozenset[str] = frozenset()
@@ -102,6 +105,8 @@ class _Verification:
         self._retirements: list[Retirement] = []
         self._owed: list[Match] = []
         self._conduct: Conduct | None = None
+        self._dealt = tournament.seed.key, 0
+        """By which seed, and as which match, the deals of the match that is verified were dealt."""
         self._waiting: Match | None = None
         """The first match that was to be played, and wasn't yet."""
         self._verified = Verified(finished=tournament.finished is not None)
@@ -186,6 +191,7 @@ class _Verification:
 
     def _verify_match(self, match: Match, results: Sequence[Result], faults: Sequence[StoredFault]) -> None:
         self._verify_attempt(match)
+        self._verify_origin(match)
         tables = self._tables(match)
         for table, (seating, records) in enumerate(zip(match.seatings(self._game), tables, strict=True)):
             bots = tuple(match.line_up[index] for index in seating)
@@ -220,6 +226,34 @@ class _Verification:
         if all(entry.launched for entry in self._tournament.entries if entry.name in match.line_up):
             raise Difference("the number of times that it was dealt anew", "0, as no bot could remember", attempt)
         self._verified.dealt_anew.append(match.number)
+
+    def _verify_origin(self, match: Match) -> None:
+        """See that a match that was kept was played like that elsewhere, under these conditions, by bots that are the same."""
+        self._dealt = self._tournament.seed.key, match.number
+        if match.origin is None:
+            return
+        earlier, played = self._earlier(match.origin)
+        bots = unchanged_bots(earlier, self._tournament)
+        if earlier.finished is None or conditions(earlier.settings) != conditions(self._tournament.settings):
+            raise Difference("where it was kept from", "a finished tournament under the same conditions", earlier.id)
+        if played != replace(match, number=match.origin[1], origin=None) or not bots.issuperset(match.line_up):
+            raise Difference("the match that was kept", f"the same by the same versions in {earlier.id}", played)
+        attempt = self._store.attempts(earlier.id).get(played.number, 0)
+        if attempt != self._attempts.get(match.number, 0):
+            raise Difference("the number of times that it was dealt anew", attempt, self._attempts.get(match.number, 0))
+        self._verified.kept += 1
+        self._dealt = earlier.seed.key, played.number
+
+    def _earlier(self, origin: tuple[str, int]) -> tuple[Tournament, Match]:
+        """Return the tournament and the match from which something was kept."""
+        try:
+            earlier = self._store.tournament(origin[0])
+        except BadInput as error:
+            raise Difference("where it was kept from", f"tournament {origin[0]}", "none") from error
+        for match in self._store.matches(earlier.id, done=True):
+            if match.number == origin[1]:
+                return earlier, match
+        raise Difference("where it was kept from", f"match {origin[1]} of {earlier.id}, played", "none")
 
     def _tables(self, match: Match) -> list[list[DealRecord]]:
         """Return the records by table."""
@@ -264,7 +298,8 @@ class _Verification:
                 raise Difference(f"the bot at seat {seat}", bot, found)
         attempt = self._attempts.get(match.number, 0)
         own_table = table if self._tournament.settings.independent else None
-        hands = deal_hands(self._tournament.seed.key, self._game, match.number, attempt, own_table, record.number)
+        key, number = self._dealt
+        hands = deal_hands(key, self._game, number, attempt, own_table, record.number)
         for seat, (dealt, hand) in enumerate(zip_longest(hands, record.hands, fillvalue=())):
             if tuple(dealt) != hand:
                 raise Difference(f"the hand of seat {seat}", format_cards(dealt), format_cards(hand))

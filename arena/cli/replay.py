@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,9 +104,8 @@ def command(
 
 def _read(store: Store, tournament: Tournament, match_number: int, number: int) -> PlayedTable:
     from arena.reasking import PlayedTable
-    from arena.settings import Format
+    from arena.settings import Format, game_of
     from arena.table import TableRules
-    from arena.tournament import game_of
 
     matches = {match.number: match for match in store.matches(tournament.id)}
     if match_number not in matches:
@@ -117,10 +117,11 @@ def _read(store: Store, tournament: Tournament, match_number: int, number: int) 
     if not records:
         raise BadInput(f"match {match_number} has tables 0 to {max(table for table, _ in played)}, not {number}")
     settings = tournament.settings
+    origin, there = store.origin(tournament.id, match_number)
     return PlayedTable(
         rules=TableRules(game_of(settings), settings.format is Format.GAME, settings.time, settings.faults),
-        key=tournament.seed.key,
-        match=matches[match_number],
+        key=store.tournament(origin).seed.key,
+        match=replace(matches[match_number], number=there),
         attempt=store.attempts(tournament.id).get(match_number, 0),
         number=number,
         independent=settings.independent,

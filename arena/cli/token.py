@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +15,7 @@ from arena.errors import BadInput
 
 if TYPE_CHECKING:
     from arena.competition import Token
-
-LIFETIME: Final = timedelta(days=365)
+    from arena.store import Store
 
 _RESERVED: Final = ("local", "calendar")
 
@@ -51,21 +51,29 @@ Examples:
     "--expires", type=Period(), metavar="PERIOD", default="365d", show_default=True, help="How long it is valid."
 )
 @store_option
-def create(owner: str, role: str, expires: timedelta, store: str) -> None:
-    """Make a token for OWNER and print it: it can't be shown again, since only a hash of it is kept."""
+@json_option
+def create(owner: str, role: str, expires: timedelta, store: str, as_json: bool) -> None:
+    """Make a token for OWNER and print it: it can't be shown again, since only a hash of it is kept.
+
+    Contestants submit and withdraw their own bots; organisers also run tournaments, and withdraw anybody's.
+    """
     from arena.competition import Role
     from arena.store import Store
     from arena.tokens import draw_token
 
-    name = _owner(owner)
+    name = _read_owner(owner)
     with Store.open(store) as opened:
+        _refuse_other_spelling(name, opened.tokens.all())
         token, text = draw_token(name, Role(role), expires)
         opened.tokens.add(token)
         _note(opened, "token create", f"{token.id} for {name}, {role}")
-    click.echo(text)
+    if as_json:
+        print_json(_values(token, datetime.now(UTC)) | {"token": text})
+    else:
+        click.echo(text)
     click.echo(
-        f"token {token.id} of {name}, {role}, is valid until {token.expires:%Y-%m-%d}; give it to nobody else, and set"
-        f" ARENA_TOKEN to it. `arena token revoke {token.id}` ends it",
+        f"token {token.id} of {name}, {role}, is valid until {_day(token.expires)}. It is shown this once: pass it on in"
+        f" private, to be set as ARENA_TOKEN or kept in a file for --token-file. `arena token revoke {token.id}` ends it",
         err=True,
     )
 
@@ -75,39 +83,34 @@ def create(owner: str, role: str, expires: timedelta, store: str) -> None:
 @json_option
 def list_(store: str, as_json: bool) -> None:
     """List all tokens, without their secrets."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from arena.store import Store
+    from arena.text import clean_line
 
     with Store.open(store, create=False) as opened:
         tokens = opened.tokens.all()
     now = datetime.now(UTC)
     if as_json:
-        print_json(
-            [
-                {
-                    "id": token.id,
-                    "owner": token.owner,
-                    "role": token.role.value,
-                    "created": token.created.isoformat(),
-                    "expires": token.expires and token.expires.isoformat(),
-                    "state": _state(token, now),
-                }
-                for token in tokens
-            ]
-        )
+        print_json([_values(token, now) for token in tokens])
         return
-    table = Table("id", "owner", "role", "created", "expires", "state", box=None, pad_edge=False)
+    if not tokens:
+        click.echo("no tokens yet: `arena token create OWNER` makes one", err=True)
+        return
+    table = Table(
+        "id", Column("owner", overflow="fold"), "role", "created", "expires", "state", box=None, pad_edge=False
+    )
     for token in tokens:
-        expires = "never" if token.expires is None else f"{token.expires:%Y-%m-%d}"
-        table.add_row(token.id, token.owner, token.role, f"{token.created:%Y-%m-%d}", expires, _state(token, now))
+        days = _day(token.created), _day(token.expires)
+        table.add_row(token.id, clean_line(token.owner), token.role, *days, _state(token, now))
     make_console().print(table)
 
 
 @command.command(epilog="\b\nExample:\n  arena token revoke 3f9a01bc\n")
 @click.argument("token_id", metavar="ID")
 @store_option
-def revoke(token_id: str, store: str) -> None:
+@json_option
+def revoke(token_id: str, store: str, as_json: bool) -> None:
     """Revoke the token of this ID: it lets nobody in any more."""
     from arena.store import Store
     from arena.tokens import revoke as revoked
@@ -116,9 +119,14 @@ def revoke(token_id: str, store: str) -> None:
         token = opened.tokens.find(token_id)
         if token is None:
             raise BadInput(f"there is no token {token_id!r}: `arena token list` lists them")
-        opened.tokens.change(revoked(token, datetime.now(UTC).replace(microsecond=0)))
+        now = datetime.now(UTC).replace(microsecond=0)
+        token = revoked(token, now)
+        opened.tokens.change(token)
         _note(opened, "token revoke", f"{token.id} of {token.owner}")
-    click.echo(f"token {token.id} of {token.owner} is revoked")
+    if as_json:
+        print_json(_values(token, now))
+    else:
+        click.echo(f"token {token.id} of {token.owner} is revoked")
 
 
 @command.command(epilog="\b\nExample:\n  arena token log --last 20\n")
@@ -126,10 +134,14 @@ def revoke(token_id: str, store: str) -> None:
 @store_option
 @json_option
 def log(last: int, store: str, as_json: bool) -> None:
-    """Show the audit log: who did what, when, and how it ended."""
-    from rich.table import Table
+    """Show the audit log, a line a deed: who did what, when, and how it ended.
+
+    Without a token nobody is known: what was done on the server's own machine is done by `local`, and a stranger has no name.
+    """
+    from rich.cells import cell_len, set_cell_size
 
     from arena.store import Store
+    from arena.text import clean_line
 
     with Store.open(store, create=False) as opened:
         deeds = opened.audit.last(last)
@@ -137,14 +149,16 @@ def log(last: int, store: str, as_json: bool) -> None:
         names = ("who", "token", "deed", "what", "outcome")
         print_json([{"time": deed.time.isoformat()} | {name: getattr(deed, name) for name in names} for deed in deeds])
         return
-    table = Table("time (UTC)", "who", "token", "deed", "about", "outcome", box=None, pad_edge=False)
+    rows = [("time (UTC)", "who", "token", "deed", "outcome", "what")]
     for deed in deeds:
-        time = f"{deed.time:%Y-%m-%d %H:%M:%S}"
-        table.add_row(time, deed.who or "nobody", deed.token, deed.deed, deed.what, deed.outcome)
-    make_console().print(table)
+        texts = (clean_line(text) for text in (deed.who, deed.token, deed.deed, deed.outcome, deed.what))
+        rows.append((f"{deed.time:%Y-%m-%d %H:%M:%S}", *texts))
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(map(set_cell_size, row, widths)).rstrip())
 
 
-def _owner(text: str) -> str:
+def _read_owner(text: str) -> str:
     """Return an owner's name, to which the same applies as to a bot's."""
     from arena.document import Node, Place, Wrong
     from arena.entries import name_key, read_name
@@ -158,15 +172,37 @@ def _owner(text: str) -> str:
     return name
 
 
+def _refuse_other_spelling(name: str, tokens: Iterable[Token]) -> None:
+    """Refuse a name that differs from that of an owner in case only: whoever got such a token would own none of their bots."""
+    from arena.entries import name_key
+
+    for token in tokens:
+        if token.owner != name and name_key(token.owner) == name_key(name):
+            raise BadInput(f"there is an owner {token.owner!r} already: write the name so, or choose another one")
+
+
+def _values(token: Token, now: datetime) -> dict[str, str | None]:
+    return {
+        "id": token.id,
+        "owner": token.owner,
+        "role": token.role.value,
+        "created": token.created.isoformat(),
+        "expires": None if token.expires is None else token.expires.isoformat(),
+        "state": _state(token, now),
+    }
+
+
+def _day(time: datetime | None) -> str:
+    return "never" if time is None else f"{time:%Y-%m-%d}"
+
+
 def _state(token: Token, now: datetime) -> str:
     if token.revoked is not None:
         return "revoked"
     return "expired" if token.expires is not None and token.expires <= now else "valid"
 
 
-def _note(store: object, deed: str, about: str) -> None:
+def _note(store: Store, deed: str, what: str) -> None:
     from arena.competition import LOCAL, Deed
-    from arena.store import Store
 
-    assert isinstance(store, Store)
-    store.audit.add(Deed(datetime.now(UTC), LOCAL, "", deed, about, "done"))
+    store.audit.add(Deed(datetime.now(UTC), LOCAL, "", deed, what, "done"))

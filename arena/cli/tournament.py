@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
@@ -47,6 +47,9 @@ Examples:
 """
 
 
+HOW: Final = ("skip_broken", "submitted", "house", "files", *PACE, "resume", "fresh", "incremental")
+"""The parameters that say how it is played here, and change nothing in what is played."""
+
 schedule_options = in_order(
     click.option("--schedule", metavar="round-robin|balanced|gauntlet|adaptive", help="How line-ups are made."),
     click.option("--boards", type=int, metavar="N", help="How many boards each bot plays at least."),
@@ -75,6 +78,9 @@ schedule_options = in_order(
 @files_option
 @click.option("--resume", metavar="ID", help="Go on with this tournament, even if bots have changed.")
 @fresh_option
+@click.option(
+    "--incremental", is_flag=True, help="Keep results between bots that are unchanged; play only what is new."
+)
 @server_options
 @json_option
 def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
@@ -85,17 +91,19 @@ def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
     the rest, and on a finished tournament it shows the leaderboard again. Options given here win over the file.
     """
     server = server_of(given)
-    how = {name: given.pop(name) for name in ("skip_broken", "submitted", "house", "files", *PACE, "resume", "fresh")}
+    how = {name: given.pop(name) for name in HOW}
     how["named"] = click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT
     overrides = overrides_of(given)
     for name, value in {"seed": given["seed"], "resume": how["resume"]}.items():
         if value == "":
             raise click.UsageError(f"--{name} is empty: give it a text, or leave it out.")
+    if how["fresh"] and how["incremental"]:
+        raise click.UsageError("--fresh and --incremental exclude each other: leave one of them out.")
     if how["resume"] and how["fresh"]:
         raise click.UsageError("--resume and --fresh exclude each other: leave one of them out.")
     if server is not None:
         _refuse_local_options(click.get_current_context())
-        _play_on_server(server, path, overrides, as_json=as_json)
+        _play_on_server(server, path, overrides, incremental=how["incremental"], as_json=as_json)
     else:
         _play_here(path, store, overrides, how, as_json=as_json)
 
@@ -105,7 +113,7 @@ def _refuse_local_options(context: click.Context) -> None:
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
-        if given and name in ("skip_broken", "submitted", "house", "files", "store", "resume", "fresh", *PACE):
+        if given and name in {"store", *HOW} - {"incremental"}:
             raise click.UsageError(
                 f"{parameter.opts[0]} is not for --server, which plays in its own way: leave it out."
             )
@@ -132,6 +140,7 @@ def _play_here(
                 resume=how["resume"],
                 fresh=how["fresh"],
                 skip_broken=how["skip_broken"],
+                incremental=how["incremental"],
                 stop=stop,
             )
 
@@ -151,7 +160,7 @@ def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how:
     """Return the bots that were submitted, with the settings of the bots.yaml if there is one."""
     from arena.competitors import competitors, house_bots
     from arena.config import Config, load_config, parse_config
-    from arena.tournament import game_of
+    from arena.settings import game_of
 
     there, house = path.is_file() or how["named"], how["house"]
     config = (
@@ -186,14 +195,15 @@ def _current_leaderboard(store: Store, tournament: str) -> RenderableType:
     return make_leaderboard({**values, "notes": []})  # the bar above it says how far it is
 
 
-def _play_on_server(server: ServerAddress, path: Path, overrides: Mapping[str, Any], *, as_json: bool) -> None:
+def _play_on_server(
+    server: ServerAddress, path: Path, overrides: Mapping[str, Any], *, incremental: bool, as_json: bool
+) -> None:
     from arena.cli.leaderboard import print_server_leaderboard
     from arena.client import run_on_server
+    from arena.config import read_file
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: this can't be read: {error}; correct the path given with --bots") from error
+    named = click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT
+    text = read_file(path) if named or path.is_file() else ""
     texts = {
         name: "\n".join(value) if isinstance(value, tuple) else str(value).lower() if value is True else str(value)
         for name, value in overrides.items()
@@ -202,7 +212,7 @@ def _play_on_server(server: ServerAddress, path: Path, overrides: Mapping[str, A
     where = path.resolve()
 
     async def play(stop: asyncio.Event) -> AsyncGenerator[Event, None]:
-        async with contextlib.aclosing(run_on_server(server, text, where, texts)) as events:
+        async with contextlib.aclosing(run_on_server(server, text, where, texts, incremental=incremental)) as events:
             stopping = asyncio.create_task(stop.wait())
             while True:
                 coming = asyncio.ensure_future(anext(events, None))

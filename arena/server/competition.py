@@ -136,6 +136,7 @@ class Competition:
             plan_of=plan_of,
             pace=self.terms.pace,
             skip_broken=submitted,
+            incremental=run.incremental,
             stop=self._stop,
         )
         async with aclosing(playing) as events:

@@ -33,6 +33,7 @@ from arena.store.rows import (
     match_row,
     read_fault,
     read_match,
+    read_origin,
     read_record,
     read_result,
     read_tournament,
@@ -109,12 +110,18 @@ class Store:
     # --- Writing ---
 
     def add_tournament(self, tournament: Tournament, matches: Sequence[Match]) -> None:
-        """Store a tournament and its schedule; raise BadStore where its id is taken."""
+        """Store a tournament and its schedule; raise BadStore where its id is taken.
+
+        Matches with an origin are done at once, with results and faults as they are there; their records stay where they are.
+        """
         row = tournament_row(tournament)
+        origins = {match.number: (self._key(match.origin[0]), match.origin[1]) for match in matches if match.origin}
         with self._database.writing() as connection:
             key = connection.execute(sa.insert(TOURNAMENTS).values(row).returning(TOURNAMENTS.c.key)).scalar_one()
             if matches:
                 connection.execute(sa.insert(MATCHES), [match_row(key, match) for match in matches])
+            for number, origin in origins.items():
+                _copy_match(connection, (key, number), origin)
 
     def add_matches(self, tournament_id: str, matches: Sequence[Match]) -> None:
         """Add matches to a schedule that grows; raise BadStore where a number is taken."""
@@ -205,7 +212,8 @@ class Store:
 
     def matches(self, tournament_id: str, *, done: bool | None = None) -> list[Match]:
         """Return a tournament's matches in order: all, or only those that are done, or not."""
-        columns = MATCHES.c.number, MATCHES.c.line_up, MATCHES.c.deals, MATCHES.c.exchanged
+        c = MATCHES.c
+        columns = c.number, c.line_up, c.deals, c.exchanged, c.origin
         query = sa.select(*columns).where(MATCHES.c.tournament == self._key(tournament_id))
         if done is not None:
             query = query.where(MATCHES.c.done == done)
@@ -248,6 +256,14 @@ class Store:
                 return
             last = rows[-1][:3]
 
+    def origin(self, tournament_id: str, match: int) -> tuple[str, int]:
+        """Return where a match was really played: the id of the tournament, and its number there."""
+        one = (MATCHES.c.tournament == self._key(tournament_id)) & (MATCHES.c.number == match)
+        with self._database.reading() as connection:
+            cell = connection.execute(sa.select(MATCHES.c.origin).where(one)).scalar()
+        with self._readable("the schedule"):
+            return (tournament_id, match) if cell is None else read_origin(cell)
+
     def record(self, tournament_id: str, match: int, table: int, deal: int) -> DealRecord:
         """Return the record of a deal; raise BadInput where it was not played."""
         for played, record in self.records(tournament_id, match):
@@ -256,7 +272,11 @@ class Store:
         raise BadInput(f"tournament {tournament_id} has no deal {deal} at table {table} of match {match}, or not yet")
 
     def records(self, tournament_id: str, match: int) -> list[tuple[int, DealRecord]]:
-        """Return the records of a match with their tables, in order of table and deal; none where it is not done."""
+        """Return the records of a match with their tables, in order of table and deal; none where it is not done.
+
+        Those of a match whose results were kept are where it was really played.
+        """
+        tournament_id, match = self.origin(tournament_id, match)
         c = RECORDS.c
         query = sa.select(c.table, c.deal, c.record)
         query = query.where((c.tournament == self._key(tournament_id)) & (c.match == match))
@@ -306,3 +326,18 @@ class Store:
         waiting = (MATCHES.c.tournament == key) & (MATCHES.c.number == number) & ~MATCHES.c.done
         if connection.execute(sa.update(MATCHES).where(waiting).values(values)).rowcount != 1:
             raise BadStore(f"match {number} of tournament {tournament_id} is done already, or was never to be played")
+
+
+def _copy_match(connection: sa.Connection, to: tuple[int, int], origin: tuple[int, int]) -> None:
+    """Let a match be done as another one is: keys and numbers of both."""
+    of_origin = {"tournament": origin[0], "match": origin[1]}
+    for table in (RESULTS, FAULTS):
+        names = [column.name for column in table.columns if column.name not in ("tournament", "match")]
+        rows = sa.select(sa.literal(to[0]), sa.literal(to[1]), *(table.c[name] for name in names))
+        rows = rows.where(*(table.c[name] == value for name, value in of_origin.items()))
+        connection.execute(sa.insert(table).from_select(["tournament", "match", *names], rows))
+    c = MATCHES.c
+    kept = ("attempt", "done", "decisions", "seconds", "finished")
+    played = sa.select(*(c[name] for name in kept)).where((c.tournament == origin[0]) & (c.number == origin[1]))
+    values = connection.execute(played).mappings().one()
+    connection.execute(sa.update(MATCHES).where((c.tournament == to[0]) & (c.number == to[1])).values(dict(values)))

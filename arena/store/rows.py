@@ -74,14 +74,15 @@ def match_row(key: int, match: Match) -> Row:
         "line_up": line_up,
         "deals": match.deals,
         "exchanged": match.exchanged,
+        "origin": None if match.origin is None else _json(match.origin),
         "attempt": 0,
         "done": False,
     }
 
 
-def read_match(number: int, line_up: str, deals: int, exchanged: bool) -> Match:
+def read_match(number: int, line_up: str, deals: int, exchanged: bool, origin: str | None) -> Match:
     """Make a match of cells of its row. Positional, as for a result."""
-    return Match(number, _names(line_up), deals, exchanged)
+    return Match(number, _names(line_up), deals, exchanged, None if origin is None else read_origin(origin))
 
 
 def result_row(key: int, result: Result) -> Row:
@@ -144,6 +145,12 @@ def read_fault(match: int, table: int, deal: int, seat: int, bot: str, kind: int
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_origin(text: str) -> tuple[str, int]:
+    """Read where a match was really played: the id of the tournament, and its number there."""
+    tournament, number = json.loads(text)
+    return str(tournament), int(number)
 
 
 @lru_cache(maxsize=65536)
