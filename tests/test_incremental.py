@@ -243,7 +243,7 @@ def test_schedules_that_go_by_results_keep_none(folder: Path, kind: ScheduleKind
         ("UPDATE records SET record = x'00' WHERE tournament = 1", "records"),
         ("UPDATE tournaments SET seed_key = zeroblob(32) WHERE key = 1", "hand"),
         ("UPDATE matches SET origin = '[\"nowhere\", 1]' WHERE tournament = 2 AND number = 1", "kept from"),
-        ('UPDATE matches SET line_up = \'["ann","bob","cat"]\' WHERE tournament = 2 AND number = 1', ""),
+        ('UPDATE matches SET line_up = \'["ann","bob","cat"]\' WHERE tournament = 2 AND number = 1', "match"),
         ("UPDATE tournaments SET versions = '{}' WHERE key = 1", "match that was kept"),
         ("DELETE FROM results WHERE tournament = 2 AND match = 1", "result"),
     ],
