@@ -156,12 +156,20 @@ async def _answer(claim: Claim, program: Program, digest: str, size: int) -> dic
 
 
 async def _end(worker: Process) -> None:
-    """Have a worker end with all that it started, by itself if it can."""
+    """Have a worker end with all that it started, by itself if it can; what it still says is not heard any more."""
     assert worker.stdin is not None
     worker.stdin.close()
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE):
+            await _drain(worker)
             await worker.wait()
     if worker.returncode is None:
         worker.kill()
+    await _drain(worker)
     await worker.wait()
+
+
+async def _drain(worker: Process) -> None:
+    assert worker.stdout is not None
+    while await worker.stdout.read(LINE_BYTES):
+        pass
