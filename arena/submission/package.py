@@ -18,7 +18,8 @@ from pathspec import GitIgnoreSpec
 from arena.errors import BadInput
 from arena.files import ARENA_FILES
 from arena.manifest import FILE, Manifest
-from arena.submission.archive import Bounds, check_name, write_archive
+from arena.submission.archive import Bounds, write_archive
+from arena.submission.tree import check_name
 
 _NEVER = frozenset({".git", ".hg", ".svn", "__pycache__"})
 _LARGEST = 3  # so many are named where there is too much
