@@ -83,7 +83,7 @@ def create(owner: str, role: str, expires: timedelta, store: str, as_json: bool)
 @json_option
 def list_(store: str, as_json: bool) -> None:
     """List all tokens, without their secrets."""
-    from rich.table import Column, Table
+    from rich.table import Table
 
     from arena.store import Store
     from arena.text import clean_line
@@ -97,9 +97,9 @@ def list_(store: str, as_json: bool) -> None:
     if not tokens:
         click.echo("no tokens yet: `arena token create OWNER` makes one", err=True)
         return
-    table = Table(
-        "id", Column("owner", overflow="fold"), "role", "created", "expires", "state", box=None, pad_edge=False
-    )
+    table = Table(box=None, pad_edge=False)
+    for name in ("id", "owner", "role", "created", "expires", "state"):
+        table.add_column(name, no_wrap=name != "owner", overflow="fold")
     for token in tokens:
         days = _day(token.created), _day(token.expires)
         table.add_row(token.id, clean_line(token.owner), token.role, *days, _state(token, now))
@@ -149,7 +149,7 @@ def log(last: int, store: str, as_json: bool) -> None:
         names = ("who", "token", "deed", "what", "outcome")
         print_json([{"time": deed.time.isoformat()} | {name: getattr(deed, name) for name in names} for deed in deeds])
         return
-    rows = [("time (UTC)", "who", "token", "deed", "outcome", "what")]
+    rows: list[tuple[str, ...]] = [("time (UTC)", "who", "token", "deed", "outcome", "what")]
     for deed in deeds:
         texts = (clean_line(text) for text in (deed.who, deed.token, deed.deed, deed.outcome, deed.what))
         rows.append((f"{deed.time:%Y-%m-%d %H:%M:%S}", *texts))
