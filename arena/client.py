@@ -121,6 +121,7 @@ class ListedBot:
 
 
 AdmissionEvent = Received | Begun | AdmissionStep | Version
+SubmitCall: TypeAlias = "grpc.aio.StreamStreamCall[arena_pb2.SubmitBotRequest, arena_pb2.SubmitBotResponse]"
 Stub: TypeAlias = "arena_pb2_grpc.ArenaServiceAsyncStub"  # of the stubs for type checkers only
 
 
@@ -197,10 +198,12 @@ async def submit(
     Where the connection breaks off, it is submitted again under the same id, which the server takes in once.
     """
     seen: set[str] = set()
+    sending: asyncio.Task[None]
     async for attempt in _attempts():
         async with _stub(server) as (stub, metadata):
             try:
-                call = stub.SubmitBot(_parts(submission, archive, progress), metadata=metadata)
+                call = stub.SubmitBot(metadata=metadata)
+                sending = asyncio.create_task(_send(call, submission, archive, progress))
                 async for response in call:
                     event = _admission_event(response.event)
                     if event is not None and (key := _key_of(event)) not in seen:
@@ -209,6 +212,9 @@ async def submit(
                 return
             except grpc.aio.AioRpcError as error:
                 await attempt.failed(_error(server, error), again=_broke_off(error), retry=_retry(error))
+            finally:
+                sending.cancel()
+                await asyncio.gather(sending, return_exceptions=True)
 
 
 def describe_archive(archive: Path, *, build: bool) -> arena_pb2.Submission:
@@ -283,18 +289,20 @@ def _key_of(event: AdmissionEvent) -> str:
     return f"{type(event).__name__} {name}"
 
 
-async def _parts(
-    submission: arena_pb2.Submission, archive: Path | None, progress: Callable[[int], None]
-) -> AsyncIterator[arena_pb2.SubmitBotRequest]:
-    yield arena_pb2.SubmitBotRequest(submission=submission)
-    if archive is None:
-        return
+async def _send(
+    call: SubmitCall, submission: arena_pb2.Submission, archive: Path | None, progress: Callable[[int], None]
+) -> None:
+    """Send a submission: what it is, and once the server wants them, the pieces of its archive."""
+    await call.write(arena_pb2.SubmitBotRequest(submission=submission))
+    await call.initial_metadata()
     sent = 0
-    with archive.open("rb") as file:
-        while piece := file.read(PIECE):
-            yield arena_pb2.SubmitBotRequest(piece=piece)
-            sent += len(piece)
-            progress(sent)
+    if archive is not None and not call.done():
+        with archive.open("rb") as file:
+            while piece := file.read(PIECE):
+                await call.write(arena_pb2.SubmitBotRequest(piece=piece))
+                sent += len(piece)
+                progress(sent)
+    await call.done_writing()
 
 
 # --- Calls ---
@@ -423,5 +431,9 @@ def _nobody(server: ServerAddress, text: str) -> str:
             f"{server.address} and this command do not agree on TLS: it is spoken to other machines and with --tls-ca, and not"
             f" with --plaintext ({clean_line(text, 120)})"
         )
-    how = " with TLS" if server.encrypted else " without TLS"
-    return f"no arena answers at {server.address}{how}: start one there with `arena serve --listen {server.address}`"
+    if server.encrypted:
+        return f"no arena answers at {server.address} with TLS: correct the address, or ask its organiser"
+    return (
+        f"no arena answers at {server.address} without TLS: start one there with `arena serve --listen {server.address}`, or"
+        " name the certificate of one that speaks TLS with --tls-ca"
+    )

@@ -108,21 +108,27 @@ class Gate:
 
     @asynccontextmanager
     async def call(
-        self, context: grpc.aio.ServicerContext[Any, Any], right: Right, deed: str = ""
+        self,
+        context: grpc.aio.ServicerContext[Any, Any],
+        right: Right,
+        deed: str = "",
+        *,
+        unread: AsyncIterator[Any] | None = None,
     ) -> AsyncIterator[Caller]:
         """Let a call in while the context lasts; whatever goes wrong in it becomes its status.
 
-        `deed` names a call that changes something, for the audit log; how it ended is there too.
+        `deed` names a call that changes something, for the audit log; how it ended is there too. `unread` is what comes from
+        the caller in a stream.
         """
         address = _address(context)
         caller = Caller("")
-        async with told(context, in_full=False):
+        async with told(context, in_full=False, unread=unread):
             try:
                 caller = self._admit(context, address, right)
             except Refused as refused:
                 self._note_refusal(address, deed, refused)
                 raise
-        async with told(context, in_full=caller.open), AsyncExitStack() as stack:
+        async with told(context, in_full=caller.open, unread=unread), AsyncExitStack() as stack:
             if not caller.open:
                 stack.enter_context(self._at_once.one(caller.owner or address))
             outcome = "cancelled"

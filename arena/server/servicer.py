@@ -92,8 +92,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         self, request_iterator: AsyncIterator[arena_pb2.SubmitBotRequest], context: Context
     ) -> AsyncIterator[arena_pb2.SubmitBotResponse]:
         """Take a bot in, and stream what its admission comes to."""
-        async with self._gate.call(context, Right.OWN, "SubmitBot") as caller:
-            parts = aiter(request_iterator)
+        parts = aiter(request_iterator)
+        async with self._gate.call(context, Right.OWN, "SubmitBot", unread=parts) as caller:
             first = await next_part(parts, self._competition.terms.patience.piece)
             if first is None or first.WhichOneof("part") != "submission":
                 raise Refused("BAD_INPUT", "the first message of a submission says what is submitted")
@@ -103,7 +103,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             known = self._store.submissions.find(submission.id)
             if known is not None and known.owner != caller.owner:
                 raise Refused("NO_SUCH_SUBMISSION", "choose another id: 32 random hexadecimal digits")
-            version = known or await self._take_in(submission, parts, caller)
+            version = known or await self._take_in(submission, parts, caller, context)
             rest = asyncio.create_task(_ignore(parts))  # else a caller that only writes would never come to read
             try:
                 async with aclosing(self._admission(version)) as events:
@@ -187,9 +187,13 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         return bot
 
     async def _take_in(
-        self, submission: arena_pb2.Submission, parts: AsyncIterator[arena_pb2.SubmitBotRequest], caller: Caller
+        self,
+        submission: arena_pb2.Submission,
+        parts: AsyncIterator[arena_pb2.SubmitBotRequest],
+        caller: Caller,
+        context: Context,
     ) -> Version:
-        """Receive a submission and keep it; it is not lost any more then."""
+        """Receive a submission and keep it; it is not lost any more then. Initial metadata says that the pieces may come."""
         kind = submission.WhichOneof("source")
         version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC))
         size = submission.archive.size if kind == "archive" else 0
@@ -200,6 +204,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
                 self._competition.check_sandbox()
                 incoming = self._competition.shelf.incoming(submission.id)
                 async with self._slots:
+                    await context.send_initial_metadata(())
                     terms = self._competition.terms
                     await receive(parts, archive, incoming, terms.admission.bounds.archive_bytes, terms.patience)
                 version = Version(

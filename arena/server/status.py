@@ -6,9 +6,10 @@ contestant learns neither paths nor what the database says.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import grpc
@@ -52,6 +53,8 @@ _REASONS: Final[Mapping[type[ArenaError], str]] = {
 _OURS: Final = ("BAD_STORE", "ARENA_FAULT")
 """The reasons for which the arena itself is at fault."""
 
+_DRAINING: Final = 2.0  # seconds
+
 FAULT: Final = "an error of the arena itself; the server's log has the details"
 
 
@@ -80,8 +83,13 @@ def details_of(error: ArenaError, text: str) -> bytes:
 
 
 @asynccontextmanager
-async def told(context: grpc.aio.ServicerContext[Any, Any], *, in_full: bool) -> AsyncIterator[None]:
-    """Turn whatever goes wrong in a call into its status; `in_full` where the caller may know what the arena is at fault for."""
+async def told(
+    context: grpc.aio.ServicerContext[Any, Any], *, in_full: bool, unread: AsyncIterator[Any] | None = None
+) -> AsyncIterator[None]:
+    """Turn whatever goes wrong in a call into its status; `in_full` where the caller may know what the arena is at fault for.
+
+    What is still `unread` of a stream is read first, for a while: a caller that is writing would else not learn the status.
+    """
     try:
         yield
         return
@@ -97,4 +105,13 @@ async def told(context: grpc.aio.ServicerContext[Any, Any], *, in_full: bool) ->
     if reason_of(failure) in _OURS and not in_full:
         log.error("a call ended in %s: %s", reason_of(failure), failure)
         text = FAULT
+    if unread is not None:
+        await _drain(unread)
     await context.abort(status_of(failure), text, ((DETAILS, details_of(failure, text)),))
+
+
+async def _drain(stream: AsyncIterator[Any]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAINING):
+            async for _ in stream:
+                pass
