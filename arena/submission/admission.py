@@ -50,6 +50,8 @@ class Terms:
     build_seconds: float = 600.0
     build_memory: int = 2_000_000_000
     """Bytes, of which half may be files of compilers' caches."""
+    step_seconds: float = 900.0
+    """How long the check, and the match against itself, may take: a bot that is slow all the time keeps others waiting."""
 
     def to_json(self) -> dict[str, Any]:
         """Return them as values that JSON has; `from_json` makes the same of them."""
@@ -123,6 +125,8 @@ class _Admission:
         self._program = version.program
         self._digest = ""
         self._tree = staging
+        self._own: set[Path] = set()
+        """Where its files are, or were."""
         self._remote = version.program is not None and bool(version.program.address)
 
     def skips(self, name: str) -> bool:
@@ -139,7 +143,13 @@ class _Admission:
         loop = asyncio.get_running_loop()
         began = loop.time()
         steps = {"unpack": self._unpack, "build": self._build, "check": self._check, "play": self._play}
-        finding, log = await steps[name]()
+        try:
+            async with asyncio.timeout(self._terms.step_seconds if name in ("check", "play") else None) as limit:
+                finding, log = await steps[name]()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            finding, log = failed(f"it was not over within {self._terms.step_seconds:g} s", "answer faster"), ""
         return AdmissionStep(
             name,
             finding.verdict,
@@ -155,7 +165,7 @@ class _Admission:
 
     @property
     def _conceal(self) -> Concealment:
-        return Concealment(self._tree, {self._staging: "staging", self._shelf.root: "shelf", self._folder: "run"})
+        return Concealment(self._own, {self._staging: "staging", self._shelf.root: "shelf", self._folder: "run"})
 
     @property
     def _entry(self) -> Entry:
@@ -182,8 +192,9 @@ class _Admission:
             return failed("its archive is not there any more", "submit it again")
         bounds = self._terms.bounds
         (into := self._staging / "unpacked").mkdir(mode=0o755)
-        self._tree = into
+        self._own = {into}
         self._tree = await _in_thread(lambda: unpack(archive, into, bounds))
+        self._own.add(self._tree)
         program = await _in_thread(lambda: _read_program(self._tree, build=self._version.build))
         self._digest = await _in_thread(lambda: tree_digest(self._tree))
         size = await _in_thread(lambda: check_tree(self._tree, bounds))
@@ -200,6 +211,7 @@ class _Admission:
     async def _adopt(self) -> None:
         tree, digest = self._tree, self._digest
         self._tree = await _in_thread(lambda: self._shelf.adopt(tree, digest))
+        self._own.add(self._tree)
 
     async def _build(self) -> tuple[Finding, str]:
         if not self._words:

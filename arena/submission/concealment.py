@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,12 +20,11 @@ _KNOWN: Final = ("/", "/usr", "/usr/local", "/bin", "/tmp", "/opt")  # noqa: S10
 
 
 class Concealment:
-    """Replaces places by what they are; the bot's own folder by nothing, so that its files have the names it gave them."""
+    """Replaces places by what they are; the bot's own folders by nothing, so that its files have the names it gave them."""
 
-    def __init__(self, own: Path, places: Mapping[Path, str]) -> None:
+    def __init__(self, own: Collection[Path], places: Mapping[Path, str]) -> None:
         shown = {place: text for path, text in places.items() for place in _spellings(path)} | dict(_machine())
-        for place in _spellings(own):
-            shown[place] = ""
+        shown |= {place: "" for folder in own for place in _spellings(folder)}
         self._shown = {place: text for place, text in shown.items() if place not in _KNOWN}
         longest = sorted(self._shown, key=len, reverse=True)
         self._pattern = re.compile(f"({'|'.join(map(re.escape, longest))})(/?)")

@@ -216,6 +216,16 @@ async def test_a_bot_at_an_address_where_nobody_is_fails_the_check(shelf: Shelf)
     assert verdicts(steps) == [Verdict.SKIPPED, Verdict.SKIPPED, Verdict.FAIL, Verdict.SKIPPED]
 
 
+@needs_sandbox
+async def test_a_bot_that_is_slow_all_the_time_does_not_keep_others_waiting(shelf: Shelf, tmp_path: Path) -> None:
+    terms = replace(TERMS, time=TimeControl(decision=2.0), step_seconds=1.0)
+
+    steps = await admitted(submit(shelf, misbehaving("sluggish", bot="unsound.py"), tmp_path), shelf, terms)
+
+    assert verdicts(steps) == [Verdict.PASS, Verdict.SKIPPED, Verdict.FAIL, Verdict.SKIPPED]
+    assert steps["check"].detail == "it was not over within 1 s"
+
+
 @pytest.mark.slow
 async def test_ones_own_bot_without_a_sandbox_is_admitted_with_a_warning(shelf: Shelf, tmp_path: Path) -> None:
     steps = await admitted(submit(shelf, PYTHON, tmp_path), shelf, replace(TERMS, isolation=Isolation.NONE))
@@ -253,13 +263,13 @@ def test_terms_survive_json() -> None:
 
 def test_places_are_told_as_the_bots_own_names(tmp_path: Path) -> None:
     own = tmp_path / "staging" / "unpacked"
-    conceal = Concealment(own, {tmp_path: "shelf"})
+    conceal = Concealment([own], {tmp_path: "shelf"})
 
     assert conceal.line(f"{own}/src/main.go:3: in {own} of {tmp_path}/x") == "src/main.go:3: in . of shelf/x"
 
 
 def test_logs_are_the_last_of_what_was_written_and_safe_to_show(tmp_path: Path) -> None:
-    conceal = Concealment(tmp_path, {})
+    conceal = Concealment([tmp_path], {})
 
     log = conceal.log("\x1b[31mred\n" * 50_000 + "é" * 499 + "\nlast")
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -37,9 +38,11 @@ def private() -> Iterator[Path]:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path: Path) -> Iterator[Path]:
+    """A bot's folder, which may become too deep for others to remove."""
     (tree := tmp_path / "tree").mkdir()
-    return tree
+    yield tree
+    subprocess.run(["rm", "-rf", tree], check=True)
 
 
 @pytest.fixture
@@ -254,7 +257,8 @@ async def test_a_manifest_that_builds_is_not_obeyed_unless_it_is_wanted(shelf: S
 
 PYTHON_BUILD = {
     "source.txt": (ROOT / "sample_bots" / "python" / "lowest.py").read_text(),
-    "build.py": "import pathlib\npathlib.Path('bot.py').write_text(pathlib.Path('source.txt').read_text())\n",
+    "build.py": "import pathlib\nprint('in', pathlib.Path('x').absolute())\n"
+    "pathlib.Path('bot.py').write_text(pathlib.Path('source.txt').read_text())\n",
     "bot.yaml": "name: made\ncommand: [python, bot.py]\nbuild: [python, build.py]\n",
 }
 C_BUILD = {
@@ -287,6 +291,7 @@ async def test_a_bot_is_built_and_admitted(shelf: Shelf, tmp_path: Path, languag
     steps = await admitted(submit(shelf, files, tmp_path / "from", build=True), shelf)
 
     assert [step.verdict for step in steps.values()] == [Verdict.PASS] * 4, steps
+    assert steps["build"].log == ("in x" if language == "python" else "")
 
 
 @needs_sandbox

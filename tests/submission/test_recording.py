@@ -114,6 +114,22 @@ async def test_a_refused_bot_leaves_its_steps_and_no_files(
 
 
 @needs_sandbox
+async def test_a_refused_bot_that_is_submitted_again_is_admitted_anew(
+    store: Store, shelf: Shelf, received: Callable[..., Version]
+) -> None:
+    first = (await record(store, received(EXITING), shelf, apart=False))[-1]
+
+    again = (await record(store, received(EXITING), shelf, apart=False))[-1]
+
+    assert isinstance(first, Version)
+    assert isinstance(again, Version)
+    assert (again.number, again.digest, again.state) == (first.number, first.digest, State.REFUSED)
+    assert again.submission != first.submission
+    assert len(store.submissions.steps(again.submission)) == 4
+    assert nothing_is_left(shelf)
+
+
+@needs_sandbox
 @pytest.mark.slow
 async def test_the_same_content_is_kept_once_and_a_changed_bot_is_a_new_version(
     store: Store, shelf: Shelf, received: Callable[..., Version]
