@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arena.dealing import Seed
-from arena.disqualification import blocks, disqualified
+from arena.disqualification import Conduct, Retirement, blocks, disqualified
 from arena.errors import ArenaError, BadInput, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Fault
@@ -286,13 +286,17 @@ def _left_behind(store: Store, tournament: Tournament) -> list[str]:
 
 def disqualified_bots(store: Store, tournament: Tournament) -> frozenset[str]:
     """Return the bots that play no more matches, as decided after the blocks that are played."""
-    retirements = [(fault.match, fault.table, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
+    retirements = _stored_retirements(store, tournament)
     if not retirements:
         return frozenset()
     matches = store.matches(tournament.id)
     done = {match.number for match in store.matches(tournament.id, done=True)}
     tables = len(matches[0].seatings(game_of(tournament.settings)))
     return disqualified(matches, lambda match: match.number in done, retirements, tables)
+
+
+def _stored_retirements(store: Store, tournament: Tournament) -> list[Retirement]:
+    return [(fault.match, fault.table, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
 
 
 class _Playing:
@@ -322,6 +326,11 @@ class _Playing:
         self._stop = stop
         self._grace = pace.grace
         self._attempts = store.attempts(tournament.id)
+        self._retirements: dict[int, list[Retirement]] = {}
+        for each in _stored_retirements(store, tournament):
+            self._retirements.setdefault(each[0], []).append(each)
+        self._out: frozenset[str] = frozenset()
+        """Who is disqualified, after the blocks that are played."""
         self.paused = False
         """Whether the plan paused the tournament: it is not over."""
 
@@ -331,11 +340,8 @@ class _Playing:
             async with contextlib.aclosing(self._play_schedule()) as events:
                 async for event in events:
                     yield event
-            played = Played(
-                self._store.matches(self._tournament.id),
-                self._store.results(self._tournament.id),
-                disqualified_bots(self._store, self._tournament),
-            )
+            tournament = self._tournament.id
+            played = Played(self._store.matches(tournament), self._store.results(tournament), self._out)
             step = self._plan.go_on(played)
             self._notices += [step.note] * bool(step.note)
             for notice in self._take_notices():
@@ -349,23 +355,27 @@ class _Playing:
         """Play all matches that are written down."""
         matches = self._store.matches(self._tournament.id)
         waiting = {match.number for match in self._store.matches(self._tournament.id, done=False)}
-        out = disqualified_bots(self._store, self._tournament)
+        conduct = Conduct(len(matches[0].seatings(self._play.rules.game)) if matches else 0)
+        self._out = frozenset()
         for block in blocks(matches):
-            owed = [match for match in block if match.number in waiting and not out.intersection(match.line_up)]
-            if not owed:
-                continue
-            async with contextlib.aclosing(self._results(owed)) as results:
+            owed = [match for match in block if not self._out.intersection(match.line_up)]
+            due = [match for match in owed if match.number in waiting]
+            async with contextlib.aclosing(self._results(due)) as results:
                 async for result in results:
                     self._store.save_match(self._tournament.id, result)
                     waiting.remove(result.match.number)
+                    self._retirements[result.match.number] = _retirements(result)
                     for notice in self._take_notices():
                         yield notice
                     yield _match_played(result, len(matches) - len(waiting), len(matches))
-            if any(match.number in waiting for match in owed):
+            if any(match.number in waiting for match in due):
                 played = len(matches) - len(waiting)
                 raise Interrupted(f"stopped after {played} of {len(matches)} matches; the same command plays the rest")
-            before, out = out, disqualified_bots(self._store, self._tournament)
-            self._notices += [f"{bot} is disqualified: retired from too many tables" for bot in sorted(out - before)]
+            conduct.add(owed, [each for match in owed for each in self._retirements.get(match.number, ())])
+            before, self._out = self._out, conduct.disqualified()
+            if due:
+                new = sorted(self._out - before)
+                self._notices += [f"{bot} is disqualified: retired from too many tables" for bot in new]
 
     def _take_notices(self) -> list[Notice]:
         taken = [Notice(text) for text in self._notices]
@@ -410,6 +420,17 @@ class _Playing:
         raise ArenaError(
             f"match {match.number} was void {MAX_ATTEMPTS} times through faults of the arena itself: see the notes above"
         )
+
+
+def _retirements(result: MatchResult) -> list[Retirement]:
+    """Return which bots were retired in a match, and at which tables."""
+    return [
+        (result.match.number, table, record.bots[fault.seat])
+        for table, records in enumerate(result.tables)
+        for record in records
+        for fault in record.faults
+        if fault.retired
+    ]
 
 
 def _match_played(result: MatchResult, played: int, total: int) -> MatchPlayed:

@@ -21,6 +21,7 @@ from arena.schedule import imbalance
 from arena.sdk import create_server
 from arena.settings import Entry, Settings, Tournament
 from arena.store import Store
+from arena.store.rows import StoredFault
 from arena.table import Void
 from arena.tournament import Pace, disqualified_bots, fixed_plan, run_tournament
 
@@ -342,6 +343,42 @@ async def test_a_bot_that_is_always_retired_plays_no_more_after_the_first_block(
     assert not any("Cheat 3" in match.line_up for match in done if match.number > 50)
     assert any(match.number > 50 for match in done)
     assert tournament.finished is not None
+
+
+async def test_who_is_disqualified_does_not_depend_on_stops(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, boards=24 * 13, players=3, game="heartswitch")
+    bots = entries("Lowest", "Highest", "Random", "Cheat")
+
+    with Store.open(tmp_path / "stopped.db") as store:
+        for stop_after in (30, 30, 10):
+            with pytest.raises(Interrupted):
+                await play(store, bots=bots, settings=settings, tables=1, stop_after=stop_after)
+        events = await play(store, bots=bots, settings=settings)
+        stopped = document_text(store, None)[1]
+    with Store.open(tmp_path / "whole.db") as store:
+        await play(store, bots=bots, settings=settings)
+        whole = document_text(store, None)[1]
+
+    assert stopped == whole
+    assert "disqualified" not in notices(events)  # that was told when it was decided
+
+
+async def test_faults_are_read_once_however_many_blocks_are_played(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    faults = Store.faults
+
+    def count(self: Store, tournament_id: str) -> list[StoredFault]:
+        read.append(tournament_id)
+        return faults(self, tournament_id)
+
+    monkeypatch.setattr(Store, "faults", count)
+    settings = replace(SETTINGS, boards=24 * 13, players=3, game="heartswitch")
+
+    await play(store, bots=entries("Lowest", "Highest", "Random", "Cheat"), settings=settings, tables=64)
+
+    assert read == [store.tournament().id]
 
 
 @pytest.mark.parametrize(
