@@ -198,7 +198,7 @@ def _header(stream: Readable) -> tarfile.TarInfo | None:
     """Return the next header, or None for the block of zeros that ends a tar."""
     block = stream.read(_BLOCK)
     if len(block) < _BLOCK:
-        raise _cut_short()
+        raise refuse(f"this is no tar and no zip, or it is cut short: {_PACK_AGAIN}")
     try:
         return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
