@@ -45,6 +45,7 @@ def misbehaving(*way: str, bot: str = "misbehaving.py") -> dict[str, str]:
 
 
 @needs_sandbox
+@pytest.mark.slow
 async def test_a_sound_bot_is_admitted_and_lies_on_the_shelf(shelf: Shelf, tmp_path: Path) -> None:
     claims = Claims()
 
