@@ -124,9 +124,10 @@ class Gate:
         caller = Caller("")
         async with told(context, in_full=False, unread=unread):
             try:
-                caller = self._admit(context, address, right)
+                caller = self._caller(_authorization(context), address)
+                self._check(caller, address, right)
             except Refused as refused:
-                self._note_refusal(address, deed, refused)
+                self._note_refusal(caller, address, deed, refused)
                 raise
         async with told(context, in_full=caller.open, unread=unread), AsyncExitStack() as stack:
             if not caller.open:
@@ -147,19 +148,18 @@ class Gate:
         about = clean_line(caller.about, 200)
         self._store.audit.add(Deed(datetime.now(UTC), caller.owner, caller.token, deed, about, outcome))
 
-    def _admit(self, context: grpc.aio.ServicerContext[Any, Any], address: str, right: Right) -> Caller:
+    def _check(self, caller: Caller, address: str, right: Right) -> None:
+        """Raise Refused where a caller may not do what it wants."""
         if self.stopping:
             raise Refused("STOPPING", "this server is being stopped: try again in a minute", retry=10.0)
-        caller = self._caller(_authorization(context), address)
         if not caller.open:
             self._count(caller.owner or address)
         if right is Right.READ and not self._exposure.private:
-            return caller
+            return
         if caller.role is None:
             self._refuse_unknown()
         if right is Right.ORGANISE and not caller.organiser:
             raise Refused("NOT_ORGANISER", f"{caller.owner} is a contestant here, and this is for organisers")
-        return caller
 
     def _refuse_unknown(self) -> None:
         if not self._exposure.trusts_tokens:
@@ -180,10 +180,10 @@ class Gate:
             raise Refused("TOKEN_OVER_PLAINTEXT", text)
         if wait := self._refusals.wait(address):
             raise Refused("RATE_LIMIT", "too many bad tokens came from your address: wait a while", retry=wait)
-        token = self._check(authorization)
+        token = self._read(authorization)
         return Caller(token.owner, token.role, token.id)
 
-    def _check(self, authorization: str) -> Token:
+    def _read(self, authorization: str) -> Token:
         text = authorization[len(_BEARER) :] if authorization.lower().startswith(_BEARER) else ""
         return check_token(text, self._store.tokens.find(token_id(text)), datetime.now(UTC))
 
@@ -192,9 +192,12 @@ class Gate:
             raise Refused("RATE_LIMIT", f"too many calls: try again in {wait:.0f} s", retry=wait)
         self._calls.take(caller)
 
-    def _note_refusal(self, address: str, deed: str, refused: Refused) -> None:
-        """Count a bad token, and write it down; beyond the limit nothing is written, lest the log be flooded."""
-        if refused.reason in ("BAD_TOKEN", "EXPIRED_TOKEN", "REVOKED_TOKEN", "TOKEN_OVER_PLAINTEXT"):
+    def _note_refusal(self, caller: Caller, address: str, deed: str, refused: Refused) -> None:
+        """Write down who was refused what; of an address with many bad tokens no more, lest the log be flooded."""
+        if caller.owner:
+            if deed and refused.reason == "NOT_ORGANISER":
+                self.note(caller, deed, refused.reason)
+        elif refused.reason in ("BAD_TOKEN", "EXPIRED_TOKEN", "REVOKED_TOKEN", "TOKEN_OVER_PLAINTEXT"):
             if not self._refusals.wait(address):
                 self.note(Caller("", about=f"from {address}"), deed or "reading", refused.reason)
             self._refusals.take(address)

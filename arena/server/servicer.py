@@ -22,7 +22,7 @@ from arena.server.competition import Competition
 from arena.server.gate import Caller, Gate, Right
 from arena.server.limits import AtOnce, Rate
 from arena.server.tournaments import new_request
-from arena.server.uploads import next_part, receive
+from arena.server.uploads import check_size, next_part, receive
 from arena.submission.addresses import check_address
 from arena.submission.admission import StepBegun
 from arena.text import clean_line
@@ -196,7 +196,10 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         """Receive a submission and keep it; it is not lost any more then. Initial metadata says that the pieces may come."""
         kind = submission.WhichOneof("source")
         version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC))
-        size = submission.archive.size if kind == "archive" else 0
+        size, most = 0, self._competition.terms.admission.bounds.archive_bytes
+        if kind == "archive":
+            check_size(submission.archive, most)
+            size = submission.archive.size
         with self._uploads.one(caller.owner):
             self._check_quotas(caller, size)
             if kind == "archive":
@@ -205,8 +208,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
                 incoming = self._competition.shelf.incoming(submission.id)
                 async with self._slots:
                     await context.send_initial_metadata(())
-                    terms = self._competition.terms
-                    await receive(parts, archive, incoming, terms.admission.bounds.archive_bytes, terms.patience)
+                    await receive(parts, archive, incoming, most, self._competition.terms.patience)
                 version = Version(
                     submission.id,
                     caller.owner,

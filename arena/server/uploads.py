@@ -45,6 +45,14 @@ async def next_part(
         raise Refused("TOO_SLOW", f"nothing came for {seconds:.0f} s: submit again over a better connection") from None
 
 
+def check_size(announced: arena_pb2.Archive, most: int) -> None:
+    """Raise Refused for an archive that is announced to be empty, or larger than `most` bytes."""
+    if not 0 < announced.size <= most:
+        raise Refused(
+            "TOO_LARGE", f"an archive has 1 to {most:,} bytes, not {announced.size:,}: leave out what isn't needed"
+        )
+
+
 async def receive(
     parts: AsyncIterator[arena_pb2.SubmitBotRequest],
     announced: arena_pb2.Archive,
@@ -56,10 +64,7 @@ async def receive(
 
     Raises Refused for one that is larger than `most` bytes or than announced, is not what was announced, or comes too slowly.
     """
-    if not 0 < announced.size <= most:
-        raise Refused(
-            "TOO_LARGE", f"an archive has 1 to {most:,} bytes, not {announced.size:,}: leave out what isn't needed"
-        )
+    check_size(announced, most)
     part = into.with_name(f"{into.name}.{os.urandom(4).hex()}.part")
     try:
         try:
