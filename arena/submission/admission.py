@@ -240,9 +240,9 @@ class _Admission:
         if finding.verdict is not Verdict.FAIL and self._entry.launched:
             enforcement = await self._enforce()
             if enforcement.sandbox is None:
-                obstacle = enforcement.obstacle or "it was not wanted"
-                detail = f"{finding.detail}; without a sandbox: {obstacle}"
-                finding = replace(finding, verdict=Verdict.WARNING, detail=detail, cure="run your own bots only here")
+                detail = f"{finding.detail}; without a sandbox{enforcement.obstacle and ': '}{enforcement.obstacle}"
+                cure = "let only bots that you trust play here, or install bubblewrap"
+                finding = replace(finding, verdict=Verdict.WARNING, detail=detail, cure=finding.cure or cure)
         return finding, "\n".join(line for outcome in outcomes for line in _lines(outcome))
 
     async def _play(self) -> tuple[Finding, str]:
