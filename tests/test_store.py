@@ -596,20 +596,62 @@ def test_schema_is_that_of_the_last_migration() -> None:
     assert ScriptDirectory(str(folder)).get_current_head() == SCHEMA
 
 
+def _undo_the_fourth(database: sqlite3.Connection) -> None:
+    database.execute("ALTER TABLE matches DROP COLUMN origin")
+    for table in ("tokens", "deeds", "steps", "submissions", "bots", "runs", "events"):
+        database.execute(f"DROP TABLE {table}")
+    database.execute("UPDATE alembic_version SET version_num = '0003'")
+
+
 def test_matches_of_the_first_schema_are_kept(path: Path) -> None:
     """A database without the column for matches of two tables gets it, and none of its matches is one."""
     with Store.open(path) as store:
         store.add_tournament(new_tournament(), new_matches(2))
     with contextlib.closing(sqlite3.connect(path)) as other, other:
+        _undo_the_fourth(other)
         other.execute("ALTER TABLE matches DROP COLUMN exchanged")
-        other.execute("ALTER TABLE matches DROP COLUMN origin")
         other.execute("ALTER TABLE tournaments DROP COLUMN enforced")
-        for table in ("tokens", "deeds", "steps", "submissions", "bots", "runs", "events"):
-            other.execute(f"DROP TABLE {table}")
         other.execute("UPDATE alembic_version SET version_num = '0001'")
 
     with Store.open(path) as store:
         assert store.matches("0123456789ab") == list(new_matches(2))
+
+
+def test_everything_of_the_third_schema_is_kept(path: Path) -> None:
+    def everything(store: Store) -> list[object]:
+        tournament = store.tournament()
+        matches = store.matches(tournament.id)
+        records = [store.records(tournament.id, match.number) for match in matches]
+        rows = list(store.results(tournament.id)), store.faults(tournament.id), store.progress(tournament.id)
+        return [tournament, matches, records, *rows]
+
+    matches = new_matches(3)
+    with Store.open(path) as store:
+        store.add_tournament(new_tournament(), matches)
+        store.note_enforced("0123456789ab", "In a sandbox.")
+        for match in matches[:2]:
+            store.save_match("0123456789ab", played_match(match))
+        before = everything(store)
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
+        _undo_the_fourth(other)
+
+    with Store.open(path) as store:
+        assert everything(store) == before
+        assert (store.tokens.all(), store.submissions.bots(), store.runs.unfinished()) == ([], [], [])
+        store.save_match("0123456789ab", played_match(matches[2]))
+    Store.open(path.with_name("new.db")).close()
+    assert _columns(path) == _columns(path.with_name("new.db"))
+
+
+def _columns(path: Path) -> dict[str, set[tuple[str, str]]]:
+    """Return the columns and the indexes of each table."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            table: {(name, kind) for _, name, kind, *_ in database.execute(f"PRAGMA table_info({table})")}
+            | {(str(row[1]), "index") for row in database.execute(f"PRAGMA index_list({table})")}
+            for table in tables
+        }
 
 
 def test_what_was_enforced_is_kept_once_for_each_way(path: Path) -> None:
