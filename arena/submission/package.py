@@ -7,22 +7,27 @@ was built is usually ignored by git, and is what plays. Arena's own files, its d
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from pathspec import GitIgnoreSpec
 
-from arena.errors import BadInput
+from arena.errors import BadInput, Refused
 from arena.files import ARENA_FILES
 from arena.manifest import FILE, Manifest
 from arena.submission.archive import Bounds, write_archive
-from arena.submission.tree import check_name
+from arena.submission.tree import Names, check_link, refuse, show
 
-_NEVER = frozenset({".git", ".hg", ".svn", "__pycache__"})
-_LARGEST = 3  # so many are named where there is too much
+_NEVER: Final = frozenset({".git", ".hg", ".svn", "__pycache__"})
+_LARGEST: Final = 3  # so many are named where there is too much
+
+Rules = tuple[tuple[str, GitIgnoreSpec], ...]
+"""The .gitignore files that are about a folder, each with the folder that it is in, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,61 +50,83 @@ def pack(folder: Path, manifest: Manifest, out: Path, *, source: bool = False, b
     """
     bounds = bounds or Bounds()
     build = source and bool(manifest.build)
-    files = dict(_chosen(folder, manifest, source=source))
-    if not build:
-        _check_program(folder, manifest, files)
-    for name, path in files.items():
-        _check_file(folder, name, path, bounds)
-    _check_bounds(files, bounds)
+    try:
+        files = dict(_chosen(folder, manifest, bounds, built=not build))
+        if not build:
+            _check_command(folder, manifest, files)
+        _check_bounds(folder, files, bounds)
+        _check_files(folder, files, bounds)
+    except Refused as refusal:
+        raise BadInput(f"{folder}: {refusal}; or leave it out by a .gitignore") from None
+    except OSError as error:
+        raise BadInput(
+            f"{error.filename or folder} can't be read: {error.strerror}; mend that, or move it away"
+        ) from None
     write_archive(files, out)
     size = out.stat().st_size
-    if size > bounds.archive_bytes:
-        raise BadInput(
-            f"{folder}: packed it has {_megabytes(size)}, and {_megabytes(bounds.archive_bytes)} are the most"
-        )
+    _check_packed(folder, files, size, bounds)
     with out.open("rb") as file:
         return Package(out, size, file_digest(file, "sha256").digest(), len(files), build)
 
 
-def _chosen(folder: Path, manifest: Manifest, *, source: bool) -> Iterator[tuple[str, Path]]:
-    """Yield the files that belong to the bot, by their names in it."""
-    wanted = GitIgnoreSpec.from_lines([] if source and manifest.build else manifest.pack)
-    named = set() if source and manifest.build else set(_named(folder, manifest))
-    for name, path, ignored in _walk(folder, (), wanted):
-        if name in named or wanted.match_file(name) or not ignored:
-            yield name, path
+# --- What belongs to the bot ---
 
 
-def _named(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield the names of the files among the command's words."""
-    words = manifest.entry.command
-    for word in [*words, *(word.partition("=")[2] for word in words if "=" in word)]:
-        name = PurePosixPath(word)
-        if word and not name.is_absolute() and ".." not in name.parts and (folder / word).is_file():
-            yield name.as_posix()
+def _chosen(folder: Path, manifest: Manifest, bounds: Bounds, *, built: bool) -> Iterator[tuple[str, Path]]:
+    """Yield the files and links that belong to the bot, by their names in it; what was built, if it is wanted."""
+    patterns = _patterns(manifest.pack, f"{folder / FILE}: `pack`") if built else None
+    named = _named(folder, manifest.entry.command) if built else ()
+    return _Choice(folder, frozenset((FILE, *named)), patterns, bounds).files()
 
 
-def _walk(
-    folder: Path, rules: tuple[tuple[str, GitIgnoreSpec], ...], wanted: GitIgnoreSpec, below: str = ""
-) -> Iterator[tuple[str, Path, bool]]:
-    """Yield all files and links below a folder, and whether a .gitignore leaves them out."""
-    if (folder / ".gitignore").is_file():
-        lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
-        rules = (*rules, (below, GitIgnoreSpec.from_lines(lines)))
-    for path in sorted(folder.iterdir()):
-        name = f"{below}{path.name}"
-        if path.name in _NEVER or (not below and path.name.startswith(ARENA_FILES)):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            left_out = _ignored(f"{name}/", rules)
-            for inner, found, ignored in _walk(path, rules, wanted, f"{name}/"):
-                yield inner, found, ignored or left_out
-        else:
-            yield name, path, _ignored(name, rules)
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Which of a folder's files belong to a bot."""
+
+    folder: Path
+    named: frozenset[str]
+    patterns: GitIgnoreSpec | None
+    bounds: Bounds
+
+    def files(self, below: str = "", rules: Rules = (), *, ignored: bool = False) -> Iterator[tuple[str, Path]]:
+        """Yield them by their names; `ignored` says whether a .gitignore leaves out all that is in the folder `below`."""
+        if below.count("/") > self.bounds.depth:
+            raise refuse(f"{show(below)} is more than {self.bounds.depth} folders deep: move it up")
+        here = self.folder / below
+        if not ignored and (here / ".gitignore").is_file():
+            lines = (here / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+            rules = (*rules, (below, _patterns(lines, str(here / ".gitignore"))))
+        for path in sorted(here.iterdir()):
+            name = f"{below}{path.name}"
+            if path.name in _NEVER or (not below and path.name.startswith(ARENA_FILES)):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                left_out = ignored or _ignores(rules, f"{name}/")
+                if not left_out or self._may_want_from(name):
+                    yield from self.files(f"{name}/", rules, ignored=left_out)
+            elif self._wants(name) or not (ignored or _ignores(rules, name)):
+                yield name, path
+
+    def _wants(self, name: str) -> bool:
+        """Return whether a file belongs to the bot even if it is ignored."""
+        above = (parent.as_posix() for parent in PurePosixPath(name).parents)
+        packed = self.patterns is not None and self.patterns.match_file(name)
+        return packed or name in self.named or not self.named.isdisjoint(above)
+
+    def _may_want_from(self, folder: str) -> bool:
+        """Return whether anything in an ignored folder may belong to the bot."""
+        return bool(self.patterns) or self._wants(folder) or any(name.startswith(f"{folder}/") for name in self.named)
 
 
-def _ignored(name: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]) -> bool:
-    """Return whether the .gitignore files leave a file out: the deepest one that says anything decides."""
+def _patterns(lines: Iterable[str], where: str) -> GitIgnoreSpec:
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError as error:
+        raise BadInput(f"{where} has a pattern that is none ({error}); write it as git has it") from None
+
+
+def _ignores(rules: Rules, name: str) -> bool:
+    """Return whether the .gitignore files leave a file out: the innermost one that says anything decides."""
     for below, spec in reversed(rules):
         verdict = spec.check_file(name.removeprefix(below)).include
         if verdict is not None:
@@ -107,35 +134,61 @@ def _ignored(name: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]) -> bool:
     return False
 
 
-def _check_program(folder: Path, manifest: Manifest, files: dict[str, Path]) -> None:
-    program = manifest.entry.command[0]
-    if "/" not in program:
-        return
-    if PurePosixPath(program).as_posix() not in files:
-        cure = (
-            "build it first (`build` in bot.yaml says how)" if not (folder / program).exists() else "add it to `pack`"
-        )
-        raise BadInput(f"{folder / FILE}: the program {program} of `command` is not among the bot's files; {cure}")
-    if not os.access(folder / program, os.X_OK):
-        raise BadInput(f"{folder / program} can't be run; make it executable (chmod +x)")
+def _named(folder: Path, command: tuple[str, ...]) -> Iterator[str]:
+    """Yield the names of the files and folders among a command's words."""
+    for word in [*command, *(word.partition("=")[2] for word in command if "=" in word)]:
+        name = PurePosixPath(word)
+        if name.parts and not name.is_absolute() and ".." not in name.parts and os.path.exists(folder / name):  # noqa: PTH110
+            yield name.as_posix()
 
 
-def _check_file(folder: Path, name: str, path: Path, bounds: Bounds) -> None:
-    check_name(name, bounds)
-    if path.is_symlink():
-        try:
-            inside = path.resolve(strict=True).is_relative_to(folder.resolve())
-        except (OSError, RuntimeError):
-            inside = False
-        if not inside or path.readlink().is_absolute():
+# --- What is checked ---
+
+
+def _check_command(folder: Path, manifest: Manifest, files: dict[str, Path]) -> None:
+    """Raise BadInput where what is to be run is not packed: the program, or what an interpreter is given first."""
+    program, *words = manifest.entry.command
+    if "/" in program:
+        if not PurePosixPath(program).is_absolute():
+            _check_there(folder, manifest, program, files)
+            if not os.access(folder / program, os.X_OK):
+                raise BadInput(f"{folder / program} can't be run; make it executable (chmod +x)")
+        elif Path(program).resolve().is_relative_to(folder.resolve()):
             raise BadInput(
-                f"{path} is a link that leads outside the folder, or nowhere; copy the file itself, or ignore it"
+                f"{folder / FILE}: the program {program} is in this folder only; write it as ./{Path(program).name}"
             )
-    elif not path.is_file():
-        raise BadInput(f"{path} is no file; take it out of the folder, or add it to .gitignore")
+        return
+    script = next((word for word in words if not word.startswith("-")), "")
+    if "/" in script and ":" not in script and not PurePosixPath(script).is_absolute():
+        _check_there(folder, manifest, script, files)
 
 
-def _check_bounds(files: dict[str, Path], bounds: Bounds) -> None:
+def _check_there(folder: Path, manifest: Manifest, word: str, files: dict[str, Path]) -> None:
+    name = PurePosixPath(word).as_posix()
+    if name in files or any(other.startswith(f"{name}/") for other in files):
+        return
+    cure = "correct the command, or put it there"
+    if ".." in PurePosixPath(word).parts:
+        cure = "move it into the folder"
+    elif manifest.build:
+        cure = f"build the bot first: {shlex.join(manifest.build)}"
+    raise BadInput(f"{folder / FILE}: {word} of `command` is not among the bot's files; {cure}")
+
+
+def _check_files(folder: Path, files: dict[str, Path], bounds: Bounds) -> None:
+    """Raise Refused for what would be refused where it is unpacked."""
+    names = Names(bounds)
+    for name, path in files.items():
+        names.take(name)
+        if path.is_symlink():
+            landed = check_link(name, folder)
+            if landed not in files and not any(other.startswith(f"{landed}/") for other in files):
+                raise refuse(f"the link {show(name)} leads to {show(landed)}, which is left out: add that to `pack`")
+        elif not path.is_file():
+            raise refuse(f"{show(name)} is a device, a pipe, or something else that is no file: take it away")
+
+
+def _check_bounds(folder: Path, files: dict[str, Path], bounds: Bounds) -> None:
     """Raise BadInput where there is too much, with the folders that have most."""
     sizes: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -143,19 +196,35 @@ def _check_bounds(files: dict[str, Path], bounds: Bounds) -> None:
         top = name.partition("/")[0] + ("/" if "/" in name else "")
         sizes[top] += path.lstat().st_size
         counts[top] += 1
-    if sum(sizes.values()) > bounds.unpacked_bytes:
-        most = ", ".join(f"{name} {_megabytes(size)}" for name, size in sizes.most_common(_LARGEST))
+    if sizes.total() > bounds.unpacked_bytes:
+        most = ", ".join(f"{name} has {_megabytes(size)}" for name, size in sizes.most_common(_LARGEST))
         raise BadInput(
-            f"the bot has {_megabytes(sum(sizes.values()))} of files, and {_megabytes(bounds.unpacked_bytes)} are the most:"
-            f" leave out what isn't needed, by a .gitignore ({most})"
+            f"{folder}: the bot has {_megabytes(sizes.total())} of files, and {_megabytes(bounds.unpacked_bytes)} are the"
+            f" most; leave out what isn't needed, by a .gitignore ({most})"
         )
-    if len(files) > bounds.files:
-        most = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(_LARGEST))
+    if counts.total() > bounds.files:
+        most = ", ".join(f"{name} has {count:,}" for name, count in counts.most_common(_LARGEST))
         raise BadInput(
-            f"the bot has {len(files):,} files, and {bounds.files:,} are the most: leave out what isn't needed, by a"
-            f" .gitignore ({most})"
+            f"{folder}: the bot has {counts.total():,} files, and {bounds.files:,} are the most; leave out what isn't needed,"
+            f" by a .gitignore ({most})"
+        )
+
+
+def _check_packed(folder: Path, files: dict[str, Path], size: int, bounds: Bounds) -> None:
+    """Raise BadInput where the archive is too large, or so small that it would be taken for a bomb."""
+    if size > bounds.archive_bytes:
+        raise BadInput(
+            f"{folder}: packed, the bot has {_megabytes(size)}, and {_megabytes(bounds.archive_bytes)} are the most; leave"
+            " out what isn't needed, by a .gitignore"
+        )
+    unpacked = sum(path.stat().st_size for path in files.values() if not path.is_symlink())
+    if unpacked > bounds.most_unpacked(size):
+        large = max(files, key=lambda name: files[name].lstat().st_size)
+        raise BadInput(
+            f"{folder}: the bot's files have more than {bounds.ratio} times the size of their archive, and would be taken"
+            f" for a bomb; leave out what is one thing repeated ({large} is the largest), or let the bot make it when it starts"
         )
 
 
 def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.0f} MB"
+    return f"{size / 1e6:,.1f} MB"
