@@ -26,16 +26,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from arena.client import Begun, Received, ServerAddress
-    from arena.competition import AdmissionStep, Version
+    from arena.competition import AdmissionStep, Program, Version
     from arena.manifest import Manifest
-    from arena.submission.admission import StepBegun
+    from arena.store import Store
+    from arena.submission.admission import StepBegun, Terms
+    from arena.submission.shelf import Shelf
     from arena.v1 import arena_pb2
 
 REFUSED: Final = 1
 """The exit code where the bot is refused."""
 
 _STYLES: Final = {"pass": "green", "fail": "bold red", "warning": "yellow", "skipped": "dim", "information": "cyan"}
-_MEGABYTE: Final = 1e6
+_LOG_LINES: Final = 30
+"""So many lines of a failed step's log are shown."""
 
 EXAMPLE = """\b
 Examples:
@@ -170,6 +173,7 @@ async def _submit_there(wanted: _Wanted, server: ServerAddress, telling: _Tellin
             address=wanted.address, name=wanted.name, games=wanted.games, author=wanted.author
         )
         submission = arena_pb2.Submission(id=token_hex(16), running=running)
+    telling.submission = submission.id
     with telling.sending(submission) as progress:
         async with aclosing(submit(server, submission, wanted.archive, progress)) as events:
             await telling.follow(events)
@@ -181,38 +185,69 @@ async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, tell
     from arena.entries import MAX_NAME
     from arena.store import Store
     from arena.submission.addresses import check_address
-    from arena.submission.recording import admit_and_record
 
     with Store.open(store_url) as store:
         shelf = shelf_of(store, files)
         terms = await _terms_here(telling)
         submission = token_hex(16)
         program = None
-        if wanted.archive is not None:
-            incoming = shelf.incoming(submission)
-            shutil.copyfile(wanted.archive, incoming)
-        else:
+        if wanted.archive is None:
             await check_address(wanted.address, private=True)
             program = Program(wanted.name[:MAX_NAME], address=wanted.address, games=wanted.games, author=wanted.author)
         size = wanted.archive.stat().st_size if wanted.archive else 0
         version = Version(
             submission, LOCAL, State.WAITING, datetime.now(UTC), build=wanted.build, size=size, program=program
         )
-        store.submissions.receive(version)
+        left = _left_waiting(store, shelf, wanted.archive, program)
+        if left is not None:
+            telling.warn(f"goes on with what was submitted at {left.created:%H:%M} UTC")
+            version = left
+        else:
+            if wanted.archive is not None:
+                shutil.copyfile(wanted.archive, shelf.incoming(submission))
+            store.submissions.receive(version)
+        telling.submission = version.submission
         with stopping_on_signals(lambda: click.echo("stopping", err=True)) as stop:
-            admitting = admit_and_record(store, version, shelf, terms, apart=False)
-            following = asyncio.create_task(telling.follow(admitting))
+            following = asyncio.create_task(_admit_here(store, version, shelf, terms, telling))
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({following, stopped}, return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             if not following.done():
                 following.cancel()
                 await asyncio.gather(following, return_exceptions=True)
-                raise Interrupted("stopped before the decision; the same command begins again")
+                raise Interrupted("stopped before the decision; the same command goes on")
             following.result()
 
 
-async def _terms_here(telling: _Telling) -> Any:
+async def _admit_here(store: Store, version: Version, shelf: Shelf, terms: Terms, telling: _Telling) -> None:
+    """Admit a version; where an earlier one of the same content still waits for its decision, admit that one."""
+    from arena.competition import State
+    from arena.submission.recording import admit_and_record
+
+    await telling.follow(admit_and_record(store, version, shelf, terms, apart=False))
+    earlier = telling.decided
+    if earlier is not None and earlier.state is State.WAITING:
+        await telling.follow(admit_and_record(store, earlier, shelf, terms, apart=False))
+
+
+def _left_waiting(store: Store, shelf: Shelf, archive: Path | None, program: Program | None) -> Version | None:
+    """Return what an earlier command submitted and did not see decided, if it is the same."""
+    from filecmp import cmp
+
+    from arena.competition import LOCAL
+
+    for version in store.submissions.waiting():
+        incoming = shelf.incoming(version.submission)
+        if version.owner != LOCAL:
+            continue
+        if archive is None and version.program == program:
+            return version
+        if archive is not None and incoming.is_file() and cmp(archive, incoming, shallow=False):
+            return version
+    return None
+
+
+async def _terms_here(telling: _Telling) -> Terms:
     """Return the terms of one's own bot: in the sandbox where that works, else with a warning."""
     from arena.players.isolation import enforce
     from arena.settings import Isolation, Limits
@@ -236,7 +271,10 @@ class _Telling:
         self._console = console
         self._as_json = as_json
         self._steps: list[AdmissionStep] = []
-        self._decided: Version | None = None
+        self.submission = ""
+        """The id under which it was submitted."""
+        self.decided: Version | None = None
+        """What it has become; an earlier version where that has the same content."""
 
     def warn(self, text: str) -> None:
         """Say what the submitter should know."""
@@ -268,7 +306,7 @@ class _Telling:
                     self._steps.append(event)
                     self._show(event)
                 elif isinstance(event, Version):
-                    self._decided = event
+                    self.decided = event
                 else:
                     self._tell(event)
 
@@ -276,14 +314,15 @@ class _Telling:
         """Say what was decided, and return the exit code."""
         from arena.competition import State
 
-        version = self._decided
-        if version is None:
+        version = self.decided
+        if version is None or version.state is State.WAITING:
             raise Interrupted("the admission has not ended: `arena bots` shows what becomes of it")
         admitted = version.state is State.ADMITTED
+        same = version.submission != self.submission
         if self._as_json:
-            print_json(_as_values(version, self._steps))
+            print_json({**_as_values(version, self._steps), "same": same})
         else:
-            self._console.print(_summary(version, admitted=admitted), soft_wrap=True)
+            self._console.print(_summary(version, admitted=admitted, same=same), soft_wrap=True, markup=False)
         return 0 if admitted else REFUSED
 
     def _tell(self, event: Received | Begun | StepBegun) -> None:
@@ -292,7 +331,7 @@ class _Telling:
         if isinstance(event, Received):
             click.echo(f"received; {event.ahead} before it" if event.ahead else "received", err=True)
         else:
-            click.echo(f"{event.name}: {event.detail}", err=True)
+            click.echo(f"{event.name}: {event.detail}" if event.detail else event.name, err=True)
 
     def _show(self, step: AdmissionStep) -> None:
         if self._as_json:
@@ -306,14 +345,26 @@ class _Telling:
         )
         self._console.print(line, soft_wrap=True)
         if step.cure:
-            self._console.print(f"       cure: {clean_line(step.cure, 2000)}", soft_wrap=True)
+            self._console.print(f"       cure: {clean_line(step.cure, 2000)}", soft_wrap=True, markup=False)
+        if step.verdict == "fail" and step.log:
+            self._console.print(_end_of(step.log), soft_wrap=True, markup=False, style="dim")
 
 
-def _summary(version: Version, *, admitted: bool) -> str:
+def _end_of(log: str) -> str:
+    """Return the last lines of a log."""
+    lines = clean_lines(log, lines=10_000).splitlines()
+    left_out = (
+        [f"       ... {len(lines) - _LOG_LINES:,} lines before; --json has them"] if len(lines) > _LOG_LINES else []
+    )
+    return "\n".join([*left_out, *(f"       | {line}" for line in lines[-_LOG_LINES:])])
+
+
+def _summary(version: Version, *, admitted: bool, same: bool) -> str:
     name = clean_line(version.program.name if version.program else "the bot")
     if not admitted:
-        logs = f"; `arena bots {name} --log STEP` has the whole log of a step" if version.program else ""
-        return f"{name} is refused{logs}"
+        return f"{name} is refused"
+    if same:
+        return f"{name}: this is version {version.number} already, which plays from the next tournament on"
     return f"{name}, version {version.number}, is admitted: it plays from the next tournament on"
 
 
@@ -331,6 +382,7 @@ def _as_values(version: Version, steps: list[AdmissionStep]) -> dict[str, Any]:
                 "detail": step.detail,
                 "cure": step.cure,
                 "seconds": step.seconds,
+                "log": step.log,
             }
             for step in steps
         ],
@@ -338,4 +390,4 @@ def _as_values(version: Version, steps: list[AdmissionStep]) -> dict[str, Any]:
 
 
 def _size(size: int) -> str:
-    return f"{size / _MEGABYTE:,.1f} MB"
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"
