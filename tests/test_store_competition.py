@@ -209,8 +209,13 @@ def test_an_owners_usage_counts_each_content_once(store: Store) -> None:
     admit(store, 5, "d5", name="third", owner="bob")
 
     assert store.submissions.usage("ada") == Usage(bots=2, bytes=100, waiting=1)
+    store.submissions.claim(submission(4), Program("bot"), "d4", 7)
+    assert store.submissions.usage("ada") == Usage(bots=2, bytes=107, waiting=1)
+    store.submissions.receive(Version(submission(6), "ada", State.WAITING, NOW, size=1000))
+    assert store.submissions.usage("ada") == Usage(bots=2, bytes=1107, waiting=2)
     assert store.submissions.submitted_since("ada", NOW + timedelta(seconds=3)) == 2
     assert [bot.name for bot in store.submissions.bots("bob")] == ["third"]
+    assert [(bot.name, bot.versions) for bot in store.submissions.bots()] == [("bot", 3), ("other", 1), ("third", 1)]
 
 
 def test_of_many_who_want_a_name_at_once_one_gets_it(store: Store) -> None:

@@ -141,20 +141,16 @@ class Submissions:
         return [AdmissionStep(name, Verdict(verdict), *rest) for name, verdict, *rest in rows]
 
     def bots(self, owner: str | None = None) -> list[Bot]:
-        """Return the bots that have a version which is admitted or waiting, by name: all, or an owner's."""
-        query = sa.select(BOTS).where(
-            BOTS.c.key.in_(sa.select(_VERSIONS.bot).where(_LIVING & _VERSIONS.bot.is_not(None)))
-        )
-        if owner is not None:
-            query = query.where(BOTS.c.owner == owner)
+        """Return the bots that have a version which is admitted or waiting, all of them or an owner's, by name."""
+        living = BOTS.c.key.in_(sa.select(_VERSIONS.bot).where(_LIVING & _VERSIONS.bot.is_not(None)))
         with self._database.reading() as connection:
-            rows = connection.execute(query).mappings().all()
-            return sorted((_bot(connection, row) for row in rows), key=lambda bot: bot.name)
+            found = _bots(connection, living if owner is None else living & (BOTS.c.owner == owner))
+        return sorted(found, key=lambda bot: bot.name)
 
     def bot(self, name: str) -> Bot:
         """Return the bot of this name; raise Refused where there is none."""
         with self._database.reading() as connection:
-            return _bot(connection, _named(connection, name))
+            return _bot(connection, _named(connection, name)["key"])
 
     def versions(self, name: str) -> list[Version]:
         """Return a bot's versions, oldest first; raise Refused where there is no such bot."""
@@ -183,7 +179,7 @@ class Submissions:
                         "NOT_ADMITTED", f"version {number} of {row['name']} is {state}: choose an admitted one"
                     )
             connection.execute(sa.update(BOTS).where(BOTS.c.key == row["key"]).values(current=number))
-            return _bot(connection, {**row, "current": number})
+            return _bot(connection, row["key"])
 
     def usage(self, owner: str) -> Usage:
         """Return what an owner has in the competition."""
@@ -191,7 +187,8 @@ class Submissions:
         contents = (
             sa.select(_VERSIONS.digest, _VERSIONS.size).where(own & _LIVING & (_VERSIONS.digest != "")).distinct()
         )
-        waiting = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_VERSIONS.size), 0))
+        packed = sa.case((_VERSIONS.digest == "", _VERSIONS.size), else_=0)
+        waiting = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(packed), 0))
         with self._database.reading() as connection:
             stored = sum(size for _, size in connection.execute(contents).all())
             count, coming = connection.execute(waiting.where(own & (_VERSIONS.state == State.WAITING))).one()
@@ -304,12 +301,20 @@ def _forget_steps(connection: sa.Connection, key: int) -> None:
     connection.execute(sa.delete(STEPS).where(STEPS.c.submission == key))
 
 
-def _bot(connection: sa.Connection, row: _AnyRow) -> Bot:
-    of_it = _VERSIONS.bot == row["key"]
-    current = sa.select(SUBMISSIONS).where(of_it & (_VERSIONS.number == row["current"]))
-    found = connection.execute(current).mappings().first()
-    count = connection.execute(sa.select(sa.func.count()).where(of_it)).scalar_one()
-    return Bot(row["name"], row["owner"], None if found is None else _version(found), int(count))
+def _bot(connection: sa.Connection, key: int) -> Bot:
+    (bot,) = _bots(connection, BOTS.c.key == key)
+    return bot
+
+
+def _bots(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Bot]:
+    """Return bots with what plays of them, by three queries however many there are."""
+    rows = connection.execute(sa.select(BOTS).where(which)).mappings().all()
+    plays = (_VERSIONS.bot == BOTS.c.key) & (_VERSIONS.number == BOTS.c.current)
+    playing = connection.execute(sa.select(SUBMISSIONS).join(BOTS, plays).where(which)).mappings().all()
+    current = {row["bot"]: _version(row) for row in playing}
+    counted = sa.select(_VERSIONS.bot, sa.func.count()).join(BOTS, _VERSIONS.bot == BOTS.c.key)
+    counts = dict(connection.execute(counted.where(which).group_by(_VERSIONS.bot)).tuples().all())
+    return [Bot(row["name"], row["owner"], current.get(row["key"]), counts.get(row["key"], 0)) for row in rows]
 
 
 # --- Rows ---
