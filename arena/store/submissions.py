@@ -313,7 +313,7 @@ def _bots(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Bot]
     playing = connection.execute(sa.select(SUBMISSIONS).join(BOTS, plays).where(which)).mappings().all()
     current = {row["bot"]: _version(row) for row in playing}
     counted = sa.select(_VERSIONS.bot, sa.func.count()).join(BOTS, _VERSIONS.bot == BOTS.c.key)
-    counts = dict(connection.execute(counted.where(which).group_by(_VERSIONS.bot)).tuples().all())
+    counts = {row[0]: int(row[1]) for row in connection.execute(counted.where(which).group_by(_VERSIONS.bot))}
     return [Bot(row["name"], row["owner"], current.get(row["key"]), counts.get(row["key"], 0)) for row in rows]
 
 
