@@ -62,6 +62,8 @@ class Manifest:
 def load_manifest(folder: Path) -> Manifest:
     """Read the manifest in a bot's folder; raise BadConfig with all that is wrong with it."""
     path = folder / FILE
+    if path.exists() and not path.is_file():
+        raise BadConfig((f"{path}: this is no file; write the manifest there",))
     problems = Problems()
     root = read_document(read_file(path), problems)
     if root is None and not problems:
@@ -101,7 +103,14 @@ def _read_author(node: Node) -> str:
 def _read_patterns(node: Node) -> tuple[str, ...]:
     if not isinstance(node.value, list):
         raise Wrong(f"list patterns of files, such as [dist/, node_modules/], not {describe(node)}")
-    return tuple(word(pattern, "a pattern of files") for pattern in node.value)
+    return tuple(map(_read_pattern, node.value))
+
+
+def _read_pattern(node: Node) -> str:
+    try:
+        return word(node, "a pattern of files")
+    except Wrong as wrong:
+        raise Wrong(wrong.message, node.place) from None
 
 
 def _read_games(node: Node) -> tuple[str, ...]:

@@ -35,6 +35,10 @@ class Language:
     build: tuple[str, ...]
     test: str
     command: tuple[str, ...]
+    manifest_build: tuple[str, ...]
+    """What builds it as one command, for its manifest."""
+    pack: tuple[str, ...]
+    """What is submitted with it besides its sources and what its command names, as patterns."""
     ignored: tuple[str, ...]
     """What it makes, besides its sources."""
 
@@ -49,6 +53,8 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         build=(),
         test="python -m pytest",
         command=("python", "bot.py"),
+        manifest_build=(),
+        pack=(),
         ignored=("__pycache__/", ".pytest_cache/"),
     ),
     "go": Language(
@@ -63,6 +69,8 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         build=("go build -o bot .",),
         test="go test .",
         command=("./bot",),
+        manifest_build=("go", "build", "-o", "bot", "."),
+        pack=(),
         ignored=("/bot",),
     ),
     "node": Language(
@@ -77,6 +85,9 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         build=("npm ci", "npm run build"),
         test="npm test",
         command=("node", "dist/bot.js"),
+        manifest_build=("sh", "-c", "(test -d node_modules || npm ci) && npm run build"),
+        # Without what only builds it, and the links to that.
+        pack=("dist/", "node_modules/", *(f"!node_modules/{name}/" for name in (".bin", "@types", "typescript"))),
         ignored=("node_modules/", "dist/"),
     ),
 }
@@ -93,7 +104,8 @@ Examples:
 def command(language: str, folder: Path) -> None:
     """Make the project of a new bot in the new folder DIR, and name both alike.
 
-    It has a bot that plays every game, a test, and a bots.yaml in which it meets three bots that come with Arena.
+    It has a bot that plays every game, a test, a bots.yaml in which it meets three bots that come with Arena, and a bot.yaml
+    by which it is checked and submitted.
     """
     try:
         _make(LANGUAGES[language], folder)
@@ -112,6 +124,7 @@ def _make(language: Language, folder: Path) -> None:
     _copy_sources(language, folder, name)
     opponents = _copy_opponents(folder, name)
     _write(folder / "bots.yaml", _configuration(language, name, opponents))
+    _write(folder / "bot.yaml", _manifest(language, name))
     _write(folder / "README.md", _readme(language, name))
     _write(folder / ".gitignore", "\n".join((*language.ignored, "arena.db*", "")))
 
@@ -167,12 +180,29 @@ def _configuration(language: Language, name: str, opponents: list[str]) -> str:
     )
 
 
+def _manifest(language: Language, name: str) -> str:
+    lists = {"command": language.command, "build": language.manifest_build, "pack": language.pack}
+    lines = "".join(f"{key}: [{', '.join(map(_plain_or_quoted, words))}]\n" for key, words in lists.items() if words)
+    return (
+        "# What the bot is, for `arena check .` and `arena submit .`\n"
+        f"name: {json.dumps(name, ensure_ascii=False)}\n{lines}"
+    )
+
+
+def _plain_or_quoted(text: str) -> str:
+    return text if re.fullmatch(r"[\w./-]+", text) else json.dumps(text)
+
+
 def _readme(language: Language, name: str) -> str:
-    lines = "\n".join(f"    {line}" for line in (*language.build, language.test, "arena check .", "arena tournament"))
+    lines = "\n".join(
+        f"    {line}"
+        for line in (*language.build, language.test, "arena check .", "arena tournament", "arena submit .")
+    )
     return (
         f"# {name}\n\nA bot in {language.title} for the Arena. Its strategy is in `{language.strategy}`.\n\n"
         f"{'Build, test and play' if language.build else 'Test and play'}, in this folder:\n\n{lines}\n\n"
         "`bots.yaml` has its entry, and three opponents. `arena show` shows what was played.\n"
+        "`bot.yaml` says how it is built and run: `arena submit .` submits it, with `--server HOST:PORT` to a competition.\n"
     )
 
 
@@ -183,6 +213,7 @@ def _next_steps(language: Language, folder: Path) -> str:
         "arena check .",
         "arena tournament",
         language.test,
+        "arena submit .",
     )
     lines = "".join(f"    {step}\n" for step in steps)
     return f"Made a bot in {language.title} in {folder}. What to do next:\n\n{lines}\nThe strategy is in {language.strategy}.\n"

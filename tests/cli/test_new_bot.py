@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -15,6 +16,9 @@ from arena.cli import run
 from arena.cli.new_bot import LANGUAGES
 from arena.config import load_config
 from arena.errors import BadConfig
+from arena.manifest import load_manifest
+from arena.submission.archive import unpack
+from arena.submission.package import pack
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -41,7 +45,13 @@ def test_a_project_has_every_source_of_the_sample_bot(language: str, tmp_path: P
     made = files_in(make(language, tmp_path / "mine"))
 
     sources = {name.removeprefix(f"{source}/") for name in listed}
-    own = {"bots.yaml", "README.md", ".gitignore", *(name for name in made if name.startswith("opponents/"))}
+    own = {
+        "bots.yaml",
+        "bot.yaml",
+        "README.md",
+        ".gitignore",
+        *(name for name in made if name.startswith("opponents/")),
+    }
     assert made - own == sources - {"README.md"}
 
 
@@ -54,6 +64,7 @@ def test_a_project_is_named_after_its_folder(language: str, tmp_path: Path) -> N
     assert 'ame: "Ünser \\"Bot\\" 7"' in strategy or 'name = "Ünser \\"Bot\\" 7"' in strategy
     assert texts["README.md"].startswith('# Ünser "Bot" 7\n')
     assert '  - name: "Ünser \\"Bot\\" 7"\n' in texts["bots.yaml"]
+    assert load_manifest(folder).entry.name == 'Ünser "Bot" 7'
     if language == "go":
         assert texts["go.mod"].startswith("module bots/unser-bot-7\n")
         assert 'pb "bots/unser-bot-7/arenav1"' in strategy
@@ -72,7 +83,13 @@ def test_the_next_steps_are_printed_and_in_the_readme(
     printed = capsys.readouterr().out
     assert f"    cd '{folder}'\n" in printed
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    for line in (*LANGUAGES[language].build, LANGUAGES[language].test, "arena check .", "arena tournament"):
+    for line in (
+        *LANGUAGES[language].build,
+        LANGUAGES[language].test,
+        "arena check .",
+        "arena tournament",
+        "arena submit .",
+    ):
         assert f"    {line}\n" in printed
         assert f"    {line}\n" in readme
 
@@ -91,6 +108,63 @@ def test_the_configuration_is_good_once_the_bot_is_built(language: str, tmp_path
 
     assert [entry.name for entry in config.entries] == ["mine", "counting", "careful", "lowest"]
     assert config.entries[0].command == LANGUAGES[language].command
+
+
+BUILT = {
+    "python": (),
+    "go": ("bot",),
+    "node": (
+        *("dist/bot.js", "node_modules/long/index.js", "node_modules/typescript/lib/tsc.js"),
+        *("node_modules/@types/node/index.d.ts", "node_modules/.bin/tsc"),
+    ),
+}
+"""Some of what building leaves in the folder."""
+
+PACKED = {"python": set(), "go": {"bot"}, "node": {"dist/bot.js", "node_modules/long/index.js"}}
+"""What of that plays."""
+
+
+@every_language
+def test_what_is_submitted_is_the_sources_and_what_plays(language: str, tmp_path: Path) -> None:
+    folder = make(language, tmp_path / "mine")
+    sources = files_in(folder)
+    for name in (*BUILT[language], "arena.db", "__pycache__/bot.pyc"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch(mode=0o755)
+    (tmp_path / "unpacked").mkdir()
+
+    package = pack(folder, load_manifest(folder), tmp_path / "packed")
+
+    assert files_in(unpack(package.archive, tmp_path / "unpacked")) == (sources - {"bots.yaml"}) | PACKED[language]
+
+
+@every_language
+def test_the_manifest_has_what_the_readme_says(language: str, tmp_path: Path) -> None:
+    recipe = LANGUAGES[language]
+
+    manifest = load_manifest(make(language, tmp_path / "mine"))
+
+    assert manifest.entry.command == recipe.command
+    for line in recipe.build:
+        assert line in " ".join(manifest.build)
+    assert bool(manifest.build) is bool(recipe.build)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@every_language
+def test_a_project_can_be_submitted_as_it_is_made(language: str, tmp_path: Path) -> None:
+    for tool in {"go": ("go",), "node": ("node", "npm")}.get(language, ()):
+        if shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}")
+    folder = make(language, tmp_path / "mine")
+
+    submitted = subprocess.run(
+        [sys.executable, "-m", "arena", "submit", ".", "--json"], cwd=folder, capture_output=True, text=True
+    )
+
+    assert submitted.returncode == 0, submitted.stdout + submitted.stderr
+    assert json.loads(submitted.stdout)["state"] == "admitted"
 
 
 @pytest.mark.parametrize("name", ["careful", "CAREFUL"])
