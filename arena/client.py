@@ -198,12 +198,19 @@ async def submit(
     Where the connection breaks off, it is submitted again under the same id, which the server takes in once.
     """
     seen: set[str] = set()
+    reached = False
     sending: asyncio.Task[None]
+
+    def sent_so_far(sent: int) -> None:
+        nonlocal reached
+        reached = True
+        progress(sent)
+
     async for attempt in _attempts():
         async with _stub(server) as (stub, metadata):
             try:
                 call = stub.SubmitBot(metadata=metadata)
-                sending = asyncio.create_task(_send(call, submission, archive, progress))
+                sending = asyncio.create_task(_send(call, submission, archive, sent_so_far))
                 async for response in call:
                     event = _admission_event(response.event)
                     if event is not None and (key := _key_of(event)) not in seen:
@@ -211,7 +218,8 @@ async def submit(
                         yield event
                 return
             except grpc.aio.AioRpcError as error:
-                await attempt.failed(_error(server, error), again=_broke_off(error), retry=_retry(error))
+                reached = reached or bool(seen) or _status(error) is not None
+                await attempt.failed(_error(server, error), again=_broke_off(error) and reached, retry=_retry(error))
             finally:
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
@@ -419,17 +427,20 @@ def _told(reason: str, text: str) -> ArenaError:
 def _nobody(server: ServerAddress, text: str) -> str:
     """Say why there is no connection, and what mends it."""
     low = text.lower()
+    said = clean_line(text.rpartition("last error: ")[2], 250)
+    if "hostname" in low:
+        return f"{server.address} has a certificate for another name: call it by the name that its certificate is for ({said})"
     if "certificate" in low and "verify" in low:
         cure = (
             "trust whoever vouches for it with --tls-ca"
             if server.authority is None
             else "--tls-ca names another authority"
         )
-        return f"{server.address} has a certificate that is not trusted: {cure} ({clean_line(text, 120)})"
+        return f"{server.address} has a certificate that is not trusted: {cure} ({said})"
     if "ssl" in low or "handshake" in low or "tsi" in low:
         return (
             f"{server.address} and this command do not agree on TLS: it is spoken to other machines and with --tls-ca, and not"
-            f" with --plaintext ({clean_line(text, 120)})"
+            f" with --plaintext ({said})"
         )
     if server.encrypted:
         return f"no arena answers at {server.address} with TLS: correct the address, or ask its organiser"
