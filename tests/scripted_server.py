@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class End:
 
 @dataclass
 class Script(arena_pb2_grpc.ArenaServiceServicer):
-    """Each call takes the next list of answers; an End among them ends it."""
+    """Each call takes the next list of answers; an End among them ends it, an event that is never set holds it."""
 
     answers: list[Sequence[Any]]
     asked: list[Any] = field(default_factory=list)
@@ -61,6 +62,9 @@ class Script(arena_pb2_grpc.ArenaServiceServicer):
         for answer in self.answers.pop(0):
             if isinstance(answer, End):
                 await answer.tell(context)
+            if isinstance(answer, asyncio.Event):
+                await answer.wait()
+                return
             yield answer
 
     async def _answer(self, request: Any, context: Context) -> Any:

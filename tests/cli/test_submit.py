@@ -1,0 +1,187 @@
+"""`arena submit`: what it asks for, what it says, and what it leaves in the database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from programs import arena_in
+from scripted_server import End, scripted
+from submitted_bots import LOWEST
+
+from arena.cli import run
+from arena.competition import LOCAL, State, Version
+from arena.manifest import load_manifest
+from arena.store import Store
+from arena.submission.package import pack
+from arena.submission.shelf import Shelf
+from arena.v1 import arena_pb2
+
+BROKEN = "import sys\nsys.exit('no licence')\n"
+
+
+def make_bot(folder: Path, program: str = LOWEST, more: str = "") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "bot.yaml").write_text(f"name: mine\ncommand: [python, bot.py]\n{more}")
+    (folder / "bot.py").write_text(program)
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "arena.db"
+    monkeypatch.setenv("ARENA_STORE", str(path))
+    monkeypatch.delenv("ARENA_SERVER", raising=False)
+    return path
+
+
+def versions(store: Path) -> list[tuple[int, State]]:
+    with Store.open(store) as opened:
+        return [(each.number, each.state) for each in opened.submissions.versions("mine")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "Submit a folder"),
+        (["--address", "127.0.0.1:1"], "needs the --name"),
+        ([".", "--address", "127.0.0.1:1", "--name", "x"], "Submit a folder"),
+        ([".", "--author", "me"], "go with --address"),
+        ([".", "--tls-cert", "bot.yaml", "--server", "x:1"], "go together"),
+        (["missing"], "does not exist"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    arguments: list[str],
+    told: str,
+    tmp_path: Path,
+    store: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(make_bot(tmp_path / "bot"))
+
+    assert run(["submit", *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        ("name: mine\ncommand: [python]\nautor: me\n", ":3:1: "),
+        ("name: [a]\ncommand: [python]\n", ":1:7: "),
+        ("name: mine\n", "command"),
+    ],
+)
+def test_a_manifest_is_told_line_and_column(
+    manifest: str, told: str, tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_bot(tmp_path / "bot")
+    (folder / "bot.yaml").write_text(manifest)
+
+    assert run(["submit", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert "bot.yaml" in error
+    assert told in error
+    assert not store.exists()
+
+
+def test_a_build_that_fails_shows_what_it_wrote(
+    tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_bot(tmp_path / "bot", more="build: [python, -c, \"print('missing bracket'); exit(3)\"]\n")
+
+    assert run(["submit", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert "exited with code 3" in error
+    assert "missing bracket" in error
+    assert not store.exists()
+
+
+def test_a_refused_bot_is_told_step_cause_and_cure(
+    tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_bot(tmp_path / "bot", BROKEN)
+
+    assert run(["submit", str(folder), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    steps = {step["step"]: step for step in document["steps"]}
+    assert (document["bot"], document["state"], document["same"]) == ("mine", "refused", False)
+    assert [step["verdict"] for step in document["steps"]] == ["pass", "skipped", "fail", "skipped"]
+    assert "no licence" in steps["check"]["detail"]
+    assert steps["check"]["cure"]
+    assert run(["bots", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_what_an_earlier_command_left_waiting_is_decided(
+    tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, submission = make_bot(tmp_path / "bot", BROKEN), "a" * 32
+    pack(folder, load_manifest(folder), Shelf.beside(store).incoming(submission))
+    with Store.open(store) as opened:
+        opened.submissions.receive(Version(submission, LOCAL, State.WAITING, datetime.now(UTC)))
+
+    assert run(["submit", str(folder)]) == 1
+
+    output = capsys.readouterr()
+    assert "goes on with what was submitted" in output.err
+    assert "no licence" in output.out
+    with Store.open(store) as opened:
+        left = opened.submissions.find(submission)
+        assert left is not None
+        assert left.state is State.REFUSED
+        assert opened.submissions.waiting() == []
+
+
+@pytest.mark.slow
+def test_a_bot_is_submitted_changed_withdrawn_and_brought_back(
+    tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_bot(tmp_path / "bot")
+
+    assert run(["submit", str(folder)]) == 0
+    assert "mine, version 1, is admitted" in capsys.readouterr().out
+    assert run(["submit", str(folder)]) == 0
+    assert "mine: this is version 1 already" in capsys.readouterr().out
+    assert versions(store) == [(1, State.ADMITTED)]
+    make_bot(folder, f"{LOWEST}\n# changed\n")
+    assert run(["submit", str(folder)]) == 0
+    assert versions(store) == [(1, State.ADMITTED), (2, State.ADMITTED)]
+
+    for arguments, version in (([], None), (["--back-to", "1"], 1)):
+        assert run(["withdraw", "mine", *arguments]) == 0
+        capsys.readouterr()
+        assert run(["bots", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)[0]["version"] == version
+    assert run(["withdraw", "mine", "--back-to", "9"]) == 2
+    assert run(["bots", "mine", "--log", "check", "--version", "2"]) == 0
+    assert "starts in time" in capsys.readouterr().out
+
+
+async def test_a_server_is_sent_the_package_and_its_verdict_shown(tmp_path: Path) -> None:
+    make_bot(tmp_path / "bot")
+    arena = arena_in(tmp_path, ARENA_TOKEN="secret")
+    step = arena_pb2.AdmissionStep(
+        name="check", verdict=arena_pb2.ADMISSION_VERDICT_FAILED, detail="d\x1b[2J", cure="c"
+    )
+    refused = arena_pb2.Version(bot="mine", state=arena_pb2.VERSION_STATE_REFUSED)
+    answers = [
+        arena_pb2.SubmitBotResponse(event=arena_pb2.AdmissionEvent(step=step)),
+        arena_pb2.SubmitBotResponse(event=arena_pb2.AdmissionEvent(decided=refused)),
+    ]
+    async with scripted([End()], answers) as server:
+        nobody = await asyncio.to_thread(arena, "submit", "bot", "--server", server.address)
+        done = await asyncio.to_thread(arena, "submit", "bot", "--server", server.address)
+
+    assert nobody.returncode == 2
+    assert "no arena answers" in nobody.stderr
+    assert done.returncode == 1
+    assert "cure: c" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert server.tokens == ["Bearer secret"] * 2
+    assert len(server.archives[0]) == server.asked[1].archive.size

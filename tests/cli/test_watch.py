@@ -1,0 +1,74 @@
+"""`arena watch`: events as they come, past broken connections, until the tournament or the watcher ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from programs import arena_in
+from scripted_server import End, scripted
+
+from arena.v1 import arena_pb2
+
+
+def events(*numbers: int) -> list[Any]:
+    return [
+        arena_pb2.WatchTournamentResponse(
+            event=arena_pb2.TournamentEvent(
+                number=number, tournament="t1", notice=arena_pb2.Notice(text=f"no\x1b[2J {number}")
+            )
+        )
+        for number in numbers
+    ]
+
+
+async def test_events_are_printed_with_number_time_and_text(tmp_path: Path) -> None:
+    async with scripted([*events(4, 5), End()], events(6)) as server:
+        arguments = ("watch", "t1", "--from", "4", "--server", server.address)
+        done = await asyncio.to_thread(arena_in(tmp_path), *arguments)
+
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["4", "5", "6"]
+    assert "00:00:00 note: no" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert [request.first_event for request in server.asked] == [4, 6]
+
+
+async def test_json_has_one_event_a_line(tmp_path: Path) -> None:
+    async with scripted(events(1, 2)) as server:
+        done = await asyncio.to_thread(arena_in(tmp_path, ARENA_SERVER=server.address), "watch", "--json")
+
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(line["number"], line["event"], line["tournament"]) for line in lines] == [
+        (1, "notice", "t1"),
+        (2, "notice", "t1"),
+    ]
+
+
+async def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    async with scripted([*events(1, 2), asyncio.Event()]) as server:
+        watching = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "arena", "watch", "--server", server.address),
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert watching.stdout is not None
+        await watching.stdout.readline()
+        await watching.stdout.readline()
+        watching.send_signal(signal.SIGINT)
+        _, said = await watching.communicate()
+
+    assert watching.returncode == 3
+    assert f"arena watch t1 --from 3 --server {server.address}".encode() in said
+
+
+def test_a_server_is_needed(tmp_path: Path) -> None:
+    done = arena_in(tmp_path)("watch", ARENA_SERVER="")
+
+    assert done.returncode == 2
+    assert "--server" in done.stderr
