@@ -129,7 +129,13 @@ Stub: TypeAlias = "arena_pb2_grpc.ArenaServiceAsyncStub"  # of the stubs for typ
 
 
 async def run_on_server(
-    server: ServerAddress, config: str, config_path: Path, overrides: Mapping[str, str], *, incremental: bool = False
+    server: ServerAddress,
+    config: str,
+    config_path: Path,
+    overrides: Mapping[str, str],
+    *,
+    incremental: bool = False,
+    fresh: bool = False,
 ) -> AsyncGenerator[Event, None]:
     """Have a server play a tournament of these settings, and yield its events.
 
@@ -141,6 +147,7 @@ async def run_on_server(
         overrides=overrides,
         request_id=token_hex(16),
         incremental=incremental,
+        fresh=fresh,
     )
     seen = 0
     async for attempt in _attempts():

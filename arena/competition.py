@@ -185,6 +185,8 @@ class Run:
     overrides: Mapping[str, str]
     incremental: bool
     created: datetime
+    fresh: bool = False
+    """Whether it is played on new deals even if the same was played before."""
     tournament: str = ""
     """The tournament's id, once it is known."""
     over: bool = False

@@ -103,7 +103,7 @@ def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
         raise click.UsageError("--resume and --fresh exclude each other: leave one of them out.")
     if server is not None:
         _refuse_local_options(click.get_current_context())
-        _play_on_server(server, path, overrides, incremental=how["incremental"], as_json=as_json)
+        _play_on_server(server, path, overrides, how, as_json=as_json)
     else:
         _play_here(path, store, overrides, how, as_json=as_json)
 
@@ -113,7 +113,7 @@ def _refuse_local_options(context: click.Context) -> None:
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
-        if given and name in {"store", *HOW} - {"incremental"}:
+        if given and name in {"store", *HOW} - {"incremental", "fresh"}:
             raise click.UsageError(
                 f"{parameter.opts[0]} is not for --server, which plays in its own way: leave it out."
             )
@@ -196,7 +196,7 @@ def _current_leaderboard(store: Store, tournament: str) -> RenderableType:
 
 
 def _play_on_server(
-    server: ServerAddress, path: Path, overrides: Mapping[str, Any], *, incremental: bool, as_json: bool
+    server: ServerAddress, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any], *, as_json: bool
 ) -> None:
     from arena.cli.leaderboard import print_server_leaderboard
     from arena.client import run_on_server
@@ -212,7 +212,8 @@ def _play_on_server(
     where = path.resolve()
 
     async def play(stop: asyncio.Event) -> AsyncGenerator[Event, None]:
-        async with contextlib.aclosing(run_on_server(server, text, where, texts, incremental=incremental)) as events:
+        running = run_on_server(server, text, where, texts, incremental=how["incremental"], fresh=how["fresh"])
+        async with contextlib.aclosing(running) as events:
             stopping = asyncio.create_task(stop.wait())
             while True:
                 coming = asyncio.ensure_future(anext(events, None))

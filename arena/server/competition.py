@@ -13,7 +13,7 @@ from pathlib import Path
 
 from arena.clock import TimeControl
 from arena.competition import LOCAL, Run, Version
-from arena.competitors import competitors
+from arena.competitors import competitors, house_bots
 from arena.config import Config, parse_config
 from arena.entries import name_key
 from arena.errors import BadInput, Refused
@@ -25,7 +25,7 @@ from arena.server.calendar import Calendar
 from arena.server.limits import Quotas
 from arena.server.tournaments import CALENDAR, Tournaments, new_request
 from arena.server.uploads import Patience
-from arena.settings import Entry, Isolation, Limits
+from arena.settings import Entry, Isolation, Limits, Settings, game_of
 from arena.store import Store
 from arena.submission.addresses import check_address
 from arena.submission.admission import Terms as AdmissionTerms
@@ -111,8 +111,16 @@ class Competition:
         return parse_config(run.config or "{}", Path(run.config_path), overrides, bots_needed=False)
 
     def _calendar_run(self) -> Run:
-        config, path = self.terms.config, str(self.terms.config_path)
-        return Run(new_request(), CALENDAR, config, path, {}, self.terms.incremental, datetime.now(UTC))
+        return Run(
+            request=new_request(),
+            who=CALENDAR,
+            config=self.terms.config,
+            config_path=str(self.terms.config_path),
+            overrides={},
+            incremental=self.terms.incremental,
+            fresh=not self.terms.incremental,
+            created=datetime.now(UTC),
+        )
 
     def _admit(self, version: Version) -> AsyncGenerator[AdmissionEvent, None]:
         reserved = [name_key(entry.name) for entry in self._config.entries]
@@ -121,14 +129,13 @@ class Competition:
         return admit_and_record(self.store, version, self.shelf, terms, apart=True, reserved=reserved, most_bots=most)
 
     async def _play(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Play what was asked for; bots that were submitted play in the sandbox or not at all."""
-        config = self._read(run)
+        """Play what was asked for, or what is left of it, by the very bots with which it began."""
         notices: list[str] = []
-        entries = config.entries
-        if run.who == CALENDAR or not entries:
-            entries = (*entries, *await self._competitors(config, notices))
-        submitted = len(entries) > len(config.entries)
-        settings = replace(config.settings, isolation=Isolation.BUBBLEWRAP) if submitted else config.settings
+        if run.tournament:
+            tournament = self.store.tournament(run.tournament)
+            settings, entries, submitted = tournament.settings, tournament.entries, True
+        else:
+            settings, entries, submitted = await self._line_up(run, notices)
         playing = run_tournament(
             self.store,
             settings,
@@ -137,6 +144,8 @@ class Competition:
             pace=self.terms.pace,
             skip_broken=submitted,
             incremental=run.incremental,
+            fresh=run.fresh and not run.tournament,
+            resume=run.tournament or None,
             stop=self._stop,
         )
         async with aclosing(playing) as events:
@@ -145,6 +154,23 @@ class Competition:
                 if isinstance(event, Started):
                     for text in notices:
                         yield Notice(text)
+
+    async def _line_up(self, run: Run, notices: list[str]) -> tuple[Settings, tuple[Entry, ...], bool]:
+        """Return what is played by whom, and whether bots that were submitted are among them.
+
+        These play in the sandbox or not at all; where seats would be empty, bots of the house take them.
+        """
+        config = self._read(run)
+        if run.who != CALENDAR and config.entries:
+            return config.settings, config.entries, False
+        entries = [*config.entries, *await self._competitors(config, notices)]
+        if not entries:
+            raise BadInput("no bot that plays this game is admitted yet: `arena submit` submits one")
+        missing = len(game_of(config.settings).sides) - len(entries)
+        if house := house_bots(entries, max(0, missing)):
+            entries += house
+            notices.append(f"bots of the house take empty seats: {', '.join(entry.name for entry in house)}")
+        return replace(config.settings, isolation=Isolation.BUBBLEWRAP), tuple(entries), True
 
     async def _competitors(self, config: Config, notices: list[str]) -> list[Entry]:
         """Return the entries of the bots that were submitted and can play; say why others can't."""

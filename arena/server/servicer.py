@@ -167,6 +167,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
     def _run(self, request: arena_pb2.RunTournamentRequest, caller: Caller) -> Run:
         if request.request_id:
             _check_id(request.request_id)
+        if request.fresh and request.incremental:
+            raise Refused("BAD_INPUT", "a tournament is fresh or keeps results, not both: leave one of them out")
         if unknown := request.overrides.keys() - OVERRIDES.keys():
             raise BadInput(f"there is no setting {min(unknown)}: the settings are {', '.join(OVERRIDES)}")
         return Run(
@@ -176,6 +178,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             config_path=request.config_path if caller.open else "bots.yaml",
             overrides=dict(request.overrides),
             incremental=request.incremental,
+            fresh=request.fresh,
             created=datetime.now(UTC),
         )
 

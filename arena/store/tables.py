@@ -110,6 +110,7 @@ RUNS = _table(
     config_path=sa.Text,
     overrides=sa.Text,
     incremental=sa.Boolean,
+    fresh=sa.Boolean,
     created=sa.Text,
     tournament=sa.Text,
     over=sa.Boolean,

@@ -113,6 +113,7 @@ class RunTournamentRequest(google.protobuf.message.Message):
     OVERRIDES_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     INCREMENTAL_FIELD_NUMBER: builtins.int
+    FRESH_FIELD_NUMBER: builtins.int
     config: builtins.str
     """The text of a bots.yaml file. Without a list of bots, those that are admitted play; a server with tokens takes no such list."""
     config_path: builtins.str
@@ -123,6 +124,8 @@ class RunTournamentRequest(google.protobuf.message.Message):
     """
     incremental: builtins.bool
     """Whether results between versions that have met before are kept, so that only line-ups with a new version are played."""
+    fresh: builtins.bool
+    """Whether it is played on new deals even if the same was played before."""
     @property
     def overrides(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Settings that override the file's, by the name of the command line option without its dashes."""
@@ -135,8 +138,9 @@ class RunTournamentRequest(google.protobuf.message.Message):
         overrides: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         request_id: builtins.str = ...,
         incremental: builtins.bool = ...,
+        fresh: builtins.bool = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["config", b"config", "config_path", b"config_path", "incremental", b"incremental", "overrides", b"overrides", "request_id", b"request_id"]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["config", b"config", "config_path", b"config_path", "fresh", b"fresh", "incremental", b"incremental", "overrides", b"overrides", "request_id", b"request_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___RunTournamentRequest: typing_extensions.TypeAlias = RunTournamentRequest

@@ -138,7 +138,7 @@ def test_a_match_can_be_shown(arena: Arena) -> None:
         (("tournament", "--resume", "zz"), "zz"),
         (("tournament", "--resume", ""), "--resume is empty"),
         (("tournament", "--seed", ""), "--seed is empty"),
-        (("tournament", "--server", "127.0.0.1:1", "--fresh"), "--fresh is not for --server"),
+        (("tournament", "--server", "127.0.0.1:1", "--skip-broken"), "--skip-broken is not for --server"),
         (("tournament", "--server", "127.0.0.1:1", "--tables", "3"), "--tables is not for --server"),
         (("tournament", "--resume", "zz", "--fresh"), "exclude each other"),
         (("tournament", "--server", "127.0.0.1:1"), "arena serve"),

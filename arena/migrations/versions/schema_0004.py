@@ -76,6 +76,7 @@ def upgrade() -> None:
         sa.Column("config_path", sa.Text, nullable=False),
         sa.Column("overrides", sa.Text, nullable=False),
         sa.Column("incremental", sa.Boolean, nullable=False),
+        sa.Column("fresh", sa.Boolean, nullable=False),
         sa.Column("created", sa.Text, nullable=False),
         sa.Column("tournament", sa.Text, nullable=False),
         sa.Column("over", sa.Boolean, nullable=False),
