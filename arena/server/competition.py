@@ -24,7 +24,7 @@ from arena.server.admissions import Event as AdmissionEvent
 from arena.server.calendar import Calendar
 from arena.server.limits import Quotas
 from arena.server.tournaments import CALENDAR, Tournaments, new_request
-from arena.server.uploads import Patience
+from arena.server.uploads import Patience, sweep
 from arena.settings import Entry, Isolation, Limits, Settings, game_of
 from arena.store import Store
 from arena.submission.addresses import check_address
@@ -80,6 +80,7 @@ class Competition:
         """Find out what the machine can do, and go on with what an earlier server left."""
         self._obstacle = await _sandbox_obstacle(self.terms.admission)
         waiting = [version.submission for version in self.store.submissions.waiting()]
+        sweep(self.shelf.incoming(new_request()).parent)
         self.shelf.prune(self.store.submissions.digests(), waiting)
         self.admissions.start()
         self.tournaments.start(self.terms.calendar, self._calendar_run)

@@ -45,6 +45,12 @@ async def next_part(
         raise Refused("TOO_SLOW", f"nothing came for {seconds:.0f} s: submit again over a better connection") from None
 
 
+def sweep(incoming: Path) -> None:
+    """Remove what a server that was killed was receiving."""
+    for part in incoming.glob("*.part"):
+        part.unlink(missing_ok=True)
+
+
 def check_size(announced: arena_pb2.Archive, most: int) -> None:
     """Raise Refused for an archive that is announced to be empty, or larger than `most` bytes."""
     if not 0 < announced.size <= most:
