@@ -7,7 +7,7 @@ nothing but what was played. It is never stored, but worked out from the schedul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from arena.match import Match
@@ -28,6 +28,11 @@ Retirement = tuple[int, int, str]
 def blocks(matches: Sequence[Match]) -> list[Sequence[Match]]:
     """Return the matches of a schedule in blocks, after each of which is decided."""
     return [matches[start : start + BLOCK] for start in range(0, len(matches), BLOCK)]
+
+
+def owed(block: Iterable[Match], out: Collection[str]) -> list[Match]:
+    """Return the matches of a block that are played: none of a disqualified bot, but all whose results were kept."""
+    return [match for match in block if match.origin or not any(bot in out for bot in match.line_up)]
 
 
 class Conduct:
@@ -68,9 +73,8 @@ def disqualified(
         by_match.setdefault(retirement[0], []).append(retirement)
     conduct = Conduct(tables)
     for block in blocks(schedule):
-        out = conduct.disqualified()
-        owed = [match for match in block if not out.intersection(match.line_up)]
-        if not all(map(done, owed)):
+        played = owed(block, conduct.disqualified())
+        if not all(map(done, played)):
             break
-        conduct.add(owed, [each for match in owed for each in by_match.get(match.number, ())])
+        conduct.add(played, [each for match in played for each in by_match.get(match.number, ())])
     return conduct.disqualified()

@@ -1,8 +1,8 @@
 """Results that are kept: what an earlier tournament found out about versions that have not changed since.
 
-A new tournament keeps the matches of the latest finished one that was played under the same conditions, where nothing in the
-line-up has changed: neither a bot's files nor how it is run. Only what these matches don't serve is played. The seed of the
-earlier tournament is known by then, so the new matches have a seed of their own.
+A new tournament keeps the matches of finished ones that were played under the same conditions, where nothing in the line-up
+has changed: neither a bot's files nor how it is run. The latest come first, and only what they don't serve is played. The
+seeds of earlier tournaments are known by then, so the new matches have a seed of their own.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 
 def conditions(settings: Settings) -> Settings:
-    """Return what has to be the same for results to be kept: all but the seed, how much is played, and how it is scheduled."""
-    return replace(settings, seed=None, boards=None, schedule=None, fill=False)
+    """Return what has to be the same for results to be kept: all but the seed, how much is played, and how it is scheduled.
+
+    Comparisons and substitutions stay what they are: their matches are made for one question, and serve no other.
+    """
+    return replace(settings, seed=None, boards=None, schedule=None, gauntlet="", settling=None, fill=False)
 
 
 def unchanged_bots(earlier: Tournament, tournament: Tournament) -> frozenset[str]:
@@ -40,9 +43,10 @@ def unchanged_bots(earlier: Tournament, tournament: Tournament) -> frozenset[str
 
 
 def kept_matches(store: Store, tournament: Tournament) -> tuple[Match, ...]:
-    """Return the matches whose results a new tournament can keep, each with where it was really played; none if there are none.
+    """Return the matches whose results a new tournament can keep, those of the latest tournament first.
 
-    Raises BadInput for a schedule that goes by results, which can't take them from elsewhere.
+    Each has where it was really played as its origin, and is in it once, however many tournaments have it. Raises BadInput
+    for a schedule that goes by results, which can't take them from elsewhere, and for a seed that has dealt already.
     """
     settings = tournament.settings
     if settings.schedule in (ScheduleKind.GAUNTLET, ScheduleKind.ADAPTIVE):
@@ -50,16 +54,22 @@ def kept_matches(store: Store, tournament: Tournament) -> tuple[Match, ...]:
             f"a schedule of kind {settings.schedule} keeps no results: leave --incremental out, or --schedule"
         )
     wanted = conditions(settings)
+    kept: dict[tuple[str, int], Match] = {}
     for earlier in reversed(store.tournaments()):
-        if earlier.finished is None or earlier.id == tournament.id or conditions(earlier.settings) != wanted:
+        if earlier.finished is None or conditions(earlier.settings) != wanted:
             continue
         same = unchanged_bots(earlier, tournament)
-        return tuple(
-            replace(match, origin=match.origin or (earlier.id, match.number))
-            for match in store.matches(earlier.id, done=True)
-            if same.issuperset(match.line_up)
-        )
-    return ()
+        if len(same) < 2:
+            continue
+        if earlier.seed.key == tournament.seed.key:
+            raise BadInput(
+                f"the deals of this seed were played in tournament {earlier.id}: choose another one, or none, to keep results"
+            )
+        for match in store.matches(earlier.id, done=True):
+            if same.issuperset(match.line_up):
+                origin = match.origin or (earlier.id, match.number)
+                kept.setdefault(origin, replace(match, origin=origin))
+    return tuple(kept.values())
 
 
 def completed_schedule(tournament: Tournament, kept: Sequence[Match]) -> tuple[Match, ...]:
@@ -70,9 +80,14 @@ def completed_schedule(tournament: Tournament, kept: Sequence[Match]) -> tuple[M
 
 
 def kept_notice(schedule: Sequence[Match]) -> str:
-    """Say how much of a schedule is kept."""
+    """Say how much of a schedule is kept, and whether unchanged bots play more than that among themselves."""
     kept = [match.origin[0] for match in schedule if match.origin]
     if not kept:
         return "no results could be kept: no finished tournament was played under these conditions with bots unchanged since"
     where = ", ".join(dict.fromkeys(kept))
-    return f"{len(kept)} of {len(schedule)} matches are kept from tournament {where}"
+    known = {name for match in schedule if match.origin for name in match.line_up}
+    besides = sum(match.origin is None and known.issuperset(match.line_up) for match in schedule)
+    lacking = f"; {besides} of the others are between bots that are unchanged, for boards that they lack" * bool(
+        besides
+    )
+    return f"{len(kept)} of {len(schedule)} matches are kept from tournament {where}{lacking}"

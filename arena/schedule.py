@@ -48,6 +48,8 @@ _WINDOW: Final = 100  # from so many line-ups the next one is picked
 _EXCHANGES: Final = 15_000  # so often a match gets another circle, at most, to even out neighbours
 _IDLE: Final = 4  # after so many turns without gain some matches take any circle
 
+_MORE: Final = 2  # so much more often than usual two bots may meet in matches that were kept
+
 _SIX: Final = (
     "12345 13254 14532 15423 21435 23541 24153 25314 31524 32451 "
     "34215 35142 41352 42513 43125 45231 51243 52134 53412 54321"
@@ -90,8 +92,7 @@ def make_schedule(
     if settings.schedule is ScheduleKind.GAUNTLET:
         line_ups = _against_field(names.index(settings.gauntlet), settings, len(bots), sides, wanted, step, stream)
     elif kept and not _round_robin(settings, len(bots), sides, wanted):
-        served = list(kept)
-        line_ups = _completing([_indices(match, names) for match in kept], len(bots), sides, wanted, stream)
+        served, line_ups = _complete(kept, names, sides, wanted, stream)
     else:
         line_ups = _line_ups(settings, len(bots), sides, wanted, step, stream)
         served, line_ups = _serve(kept, names, line_ups)
@@ -220,29 +221,72 @@ def _least_met(count: int, sides: int, wanted: int, stream: Stream) -> list[Line
     return [_bring_together(met, sides, stream) for _ in range(matches)]
 
 
-def _completing(kept: Sequence[LineUp], count: int, sides: int, wanted: int, stream: Stream) -> list[LineUp]:
-    """Return line-ups, each time of those that met least, until each bot has played `wanted` times, the kept ones included.
+def _complete(
+    kept: Sequence[Match], names: Sequence[str], sides: int, wanted: int, stream: Stream
+) -> tuple[list[Match], list[LineUp]]:
+    """Return the kept matches that serve, and the line-ups that are to be played besides.
 
-    Each has one of the bots that are in none of the kept ones, if there is such a bot.
+    A kept match serves if one of its bots lacks matches, and no two of them meet much more often than they would in a
+    schedule of its own. Line-ups follow until each bot has played `wanted` times and can be compared with each other one.
+    Those bots are in them that are in no kept one, unless they would play much more than the others.
     """
+    count = len(names)
+    step = sides // gcd(sides, count)
+    quota = ceil(wanted / step) * step
+    usual = ceil(quota * (sides - 1) / (count - 1))
     met = [[0] * count for _ in range(count)]
-    for line_up in kept:
-        _meet(met, line_up)
+    served = []
+    for match in kept:
+        line_up = _indices(match, names)
+        lacking = any(met[bot][bot] < quota for bot in line_up)
+        if (
+            lacking
+            and len(set(line_up)) == sides
+            and all(met[a][b] < usual + _MORE for a, b in combinations(line_up, 2))
+        ):
+            served.append(match)
+            _meet(met, line_up)
     new = [bot for bot in range(count) if not met[bot][bot]]
     line_ups = []
-    while any(met[bot][bot] < wanted for bot in range(count)):
-        line_ups.append(_bring_together(met, sides, stream, new))
+    while places := _owed_places(met, new, wanted, quota):
+        line_ups.append(_bring_together(met, sides, stream, places, usual))
         _check_length(len(line_ups))
-    return line_ups
+    return served, line_ups
 
 
-def _bring_together(met: list[list[int]], sides: int, stream: Stream, first: Collection[int] = ()) -> LineUp:
-    """Return a line-up of the bots that have played and met least, and count it; the first is one of these, if any are given."""
+def _owed_places(met: list[list[int]], new: Sequence[int], wanted: int, quota: int) -> list[Collection[int]]:
+    """Return of which bots the first ones of the next line-up are to be; nothing where none is owed."""
+    lacking = [bot for bot, row in enumerate(met) if row[bot] < wanted]
+    if lacking:
+        return [[bot for bot in new if met[bot][bot] < quota + quota // 4] or lacking]
+    reached = {0}
+    for _ in met:
+        reached |= {other for bot in reached for other, times in enumerate(met[bot]) if times}
+    apart = set(range(len(met))) - reached
+    return [apart, reached] if apart else []
+
+
+def _bring_together(
+    met: list[list[int]],
+    sides: int,
+    stream: Stream,
+    places: Sequence[Collection[int]] = (),
+    usual: int | None = None,
+) -> LineUp:
+    """Return a line-up of the bots that have played and met least, and count it.
+
+    The first ones are of these `places`, if any are given; rather others than two that have met the `usual` number of times.
+    """
     bots = stream.shuffle(range(len(met)))
     chosen: list[int] = []
-    for _ in range(sides):
-        left = (bot for bot in bots if bot not in chosen and (chosen or not first or bot in first))
-        chosen.append(min(left, key=lambda bot: (met[bot][bot], sum(met[bot][other] for other in chosen))))
+
+    def urgency(bot: int) -> tuple[int, int, int]:
+        meetings = [met[bot][other] for other in chosen]
+        return (0 if usual is None else sum(times >= usual for times in meetings), met[bot][bot], sum(meetings))
+
+    for place in range(sides):
+        allowed = places[place] if place < len(places) else bots
+        chosen.append(min((bot for bot in bots if bot not in chosen and bot in allowed), key=urgency))
     _meet(met, chosen)
     return tuple(sorted(chosen))
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arena.dealing import Seed
-from arena.disqualification import Conduct, Retirement, blocks, disqualified
+from arena.disqualification import Conduct, Retirement, blocks, disqualified, owed
 from arena.errors import ArenaError, BadInput, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Fault
@@ -358,8 +358,8 @@ class _Playing:
         conduct = Conduct(len(matches[0].seatings(self._play.rules.game)) if matches else 0)
         self._out = frozenset()
         for block in blocks(matches):
-            owed = [match for match in block if not self._out.intersection(match.line_up)]
-            due = [match for match in owed if match.number in waiting]
+            ours = owed(block, self._out)
+            due = [match for match in ours if match.number in waiting]
             async with contextlib.aclosing(self._results(due)) as results:
                 async for result in results:
                     self._store.save_match(self._tournament.id, result)
@@ -371,7 +371,7 @@ class _Playing:
             if any(match.number in waiting for match in due):
                 played = len(matches) - len(waiting)
                 raise Interrupted(f"stopped after {played} of {len(matches)} matches; the same command plays the rest")
-            conduct.add(owed, [each for match in owed for each in self._retirements.get(match.number, ())])
+            conduct.add(ours, [each for match in ours for each in self._retirements.get(match.number, ())])
             before, self._out = self._out, conduct.disqualified()
             if due:
                 new = sorted(self._out - before)
@@ -382,9 +382,9 @@ class _Playing:
         self._notices.clear()
         return taken
 
-    async def _results(self, owed: Sequence[Match]) -> AsyncGenerator[MatchResult, None]:
+    async def _results(self, due: Sequence[Match]) -> AsyncGenerator[MatchResult, None]:
         """Yield the results of matches as they end, with enough matches in play to keep all tables busy."""
-        upcoming = iter(owed)
+        upcoming = iter(due)
         running: set[asyncio.Task[MatchResult]] = set()
         stopping = asyncio.create_task(self._stop.wait())
         try:

@@ -138,7 +138,7 @@ class _Verification:
         """Verify one match of the schedule, which was to be played, or not."""
         if match.number % BLOCK == 1:
             self._verified.disqualified = self._disqualified()
-        out = self._verified.disqualified.intersection(match.line_up)
+        out = frozenset() if match.origin else self._verified.disqualified.intersection(match.line_up)
         done = match.number in self._done
         if done:
             self._verify_owed(match, out)
