@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 @contextmanager
@@ -20,8 +20,9 @@ def stopping_on_signals(tell: Callable[[], None]) -> Iterator[asyncio.Event]:
 
     def receive() -> None:
         if not stop.is_set():
-            tell()
             stop.set()
+            with suppress(OSError):  # whoever would read it may be gone
+                tell()
         elif task is not None:
             task.cancel()
 
