@@ -53,8 +53,7 @@ def replayed_matches(store: Store, source: Tournament, substitution: Substitutio
     """Return the matches of a finished tournament in which a bot played, with the stand-in in its place.
 
     Matches that were dealt anew after a fault of the arena, or kept from another tournament, are left out: their deals have
-    other names. Raises BadInput where
-    there is nothing to play again.
+    other names. Raises BadInput where there is nothing to play again.
     """
     bot, stand_in = substitution.bot, substitution.stand_in
     names = [entry.name for entry in source.entries]
@@ -63,10 +62,13 @@ def replayed_matches(store: Store, source: Tournament, substitution: Substitutio
     if source.finished is None:
         raise BadInput(f"tournament {source.id} is not finished: play it to its end first")
     anew = store.attempts(source.id)
+    played = [match for match in store.matches(source.id, done=True) if bot in match.line_up]
+    own = [match for match in played if match.number not in anew and match.origin is None]
+    if not own and (origins := {match.origin[0]: None for match in played if match.origin}):
+        where = " or ".join(f"--tournament {origin}" for origin in origins)
+        raise BadInput(f"all that {bot} played in tournament {source.id} was kept from others: name one with {where}")
     return tuple(
-        replace(match, line_up=tuple(stand_in if name == bot else name for name in match.line_up))
-        for match in store.matches(source.id, done=True)
-        if bot in match.line_up and match.number not in anew and match.origin is None
+        replace(match, line_up=tuple(stand_in if name == bot else name for name in match.line_up)) for match in own
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.disqualification import BLOCK, Retirement, blocks, disqualified
+from arena.disqualification import BLOCK, Retirement, blocks, disqualified, owed
 from arena.match import Match
 
 
@@ -77,3 +77,10 @@ def test_a_table_counts_once_however_many_of_its_seats_the_bot_held() -> None:
 
     assert out_after(played, twice_each) == set()
     assert out_after(played, [*twice_each, (5, 0, "a")]) == {"a"}
+
+
+def test_results_that_were_kept_count_whoever_was_disqualified_before() -> None:
+    played, kept = Match(51, ("a", "b"), 4), Match(52, ("a", "b"), 4, origin=("other", 1))
+
+    assert owed([played, kept], {"a"}) == [kept]
+    assert owed([played, kept], {"c"}) == [played, kept]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import random
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from small_tournaments import execute
 
+from arena.cli import run as main
 from arena.difference import Difference
 from arena.errors import BadInput, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
@@ -25,13 +28,15 @@ from arena.games import find_game
 from arena.match import Match
 from arena.report import result_notes, stored_document
 from arena.schedule import circles, make_schedule
-from arena.settings import Entry, ScheduleKind, Settings
+from arena.settings import Comparison, Entry, ScheduleKind, Settings, Settling, Substitution
 from arena.store import Store
-from arena.tournament import Pace, run_tournament
-from arena.verdict import plan_of, stored_plan
+from arena.tournament import Pace, disqualified_bots, run_tournament
+from arena.verdict import plan_of, replayed_matches, stored_plan
 from arena.verify import verify_tournament
+from leaderboard.standings import make_standings
 
 SETTINGS = Settings(game="heartswitch", boards=24, players=3)
+NAMES = ("ann", "bob", "cat", "dan", "eve")
 
 
 def bot(folder: Path, name: str, kind: str = "Lowest", version: int = 1) -> Entry:
@@ -258,7 +263,265 @@ def test_tampering_with_what_was_kept_is_found(folder: Path, statement: str, wha
         verified(folder)
 
 
+def test_a_smaller_tournament_meanwhile_hides_nothing(folder: Path) -> None:
+    play(folder, pool(folder))
+    play(folder, pool(folder)[2:], incremental=False)
+
+    events = play(folder, pool(folder, changed="bob"))
+
+    assert all("bob" in line_up for line_up in played_line_ups(folder, events))
+    assert verified(folder) == 8
+
+
+def test_a_version_that_is_brought_back_has_its_results_again(folder: Path) -> None:
+    play(folder, pool(folder))
+    play(folder, pool(folder, changed="bob"))
+    back = [bot(folder, "eve", "Highest", 2) if entry.name == "eve" else entry for entry in pool(folder)]
+
+    line_ups = played_line_ups(folder, play(folder, back))
+
+    assert line_ups
+    assert all("eve" in line_up for line_up in line_ups)
+    verified(folder)
+
+
+def test_each_result_is_kept_once_however_many_tournaments_have_it(folder: Path) -> None:
+    play(folder, pool(folder))
+    play(folder, pool(folder, changed="bob"))
+    play(folder, pool(folder)[:4])
+
+    with Store.open(folder / "arena.db") as store:
+        origins = [match.origin for match in store.matches(store.tournaments()[-1].id) if match.origin]
+    assert len(origins) == len(set(origins)) > 0
+
+
+@pytest.mark.parametrize("schedule", [ScheduleKind.GAUNTLET, ScheduleKind.ADAPTIVE])
+def test_results_are_kept_however_the_earlier_schedule_was_made(folder: Path, schedule: ScheduleKind) -> None:
+    settling = Settling(budget=60) if schedule is ScheduleKind.ADAPTIVE else None
+    gauntlet = "ann" if schedule is ScheduleKind.GAUNTLET else ""
+    earlier = replace(SETTINGS, schedule=schedule, gauntlet=gauntlet, settling=settling)
+    play(folder, pool(folder), earlier, incremental=False)
+
+    play(folder, pool(folder))
+
+    assert verified(folder) > 0
+    assert min(boards(folder).values()) >= 24
+
+
+def boards(folder: Path) -> Counter[str]:
+    """Return how many boards each bot has in the latest tournament."""
+    counts: Counter[str] = Counter()
+    with Store.open(folder / "arena.db") as store:
+        for match in store.matches(store.tournaments()[-1].id):
+            counts.update(dict.fromkeys(match.line_up, match.deals))
+    return counts
+
+
+@pytest.mark.parametrize("schedule", [ScheduleKind.ROUND_ROBIN, ScheduleKind.BALANCED])
+def test_a_table_among_copies_serves_no_table_of_different_bots(folder: Path, schedule: ScheduleKind) -> None:
+    play(folder, pool(folder)[:2], replace(SETTINGS, fill=True))
+
+    play(folder, pool(folder), replace(SETTINGS, schedule=schedule))
+
+    assert verified(folder) == 0
+    with Store.open(folder / "arena.db") as store:
+        assert all(len(set(match.line_up)) == 3 for match in store.matches(store.tournaments()[-1].id))
+
+
+def test_boards_that_unchanged_bots_lack_are_played_and_said_to_be(folder: Path) -> None:
+    play(folder, pool(folder))
+
+    events = play(folder, pool(folder, changed="bob"), replace(SETTINGS, boards=48))
+
+    besides = sum("bob" not in line_up for line_up in played_line_ups(folder, events))
+    assert besides
+    assert any(f"; {besides} of the others are between bots that are unchanged" in text for text in notices(events))
+    assert min(boards(folder).values()) >= 48
+    verified(folder)
+
+
+def test_fewer_boards_keep_no_more_than_they_need(folder: Path) -> None:
+    balanced = replace(SETTINGS, schedule=ScheduleKind.BALANCED)
+    play(folder, pool(folder), replace(balanced, boards=120))
+
+    play(folder, pool(folder, changed="bob"), balanced)
+
+    assert min(boards(folder).values()) >= 24
+    assert max(boards(folder).values()) <= 48
+    verified(folder)
+
+
+def test_a_seed_deals_once(folder: Path) -> None:
+    seeded = replace(SETTINGS, seed="known")
+    play(folder, pool(folder), seeded)
+
+    with pytest.raises(BadInput, match="choose another one"):
+        play(folder, pool(folder, changed="bob"), seeded)
+
+    assert isinstance(play(folder, pool(folder, changed="bob"))[-1], Finished)
+
+
+def test_a_comparison_gives_nothing_away(folder: Path) -> None:
+    two = pool(folder)[:2]
+    filled = replace(SETTINGS, fill=True)
+    question = replace(filled, comparison=Comparison("ann", elo0=0, elo1=200, alpha=0.2, beta=0.2), fill=False)
+    play(folder, two, question, incremental=False)
+
+    play(folder, two, filled)
+
+    assert verified(folder) == 0
+
+
+# --- Ratings ---
+
+
+def test_ratings_are_those_of_the_union(folder: Path) -> None:
+    play(folder, pool(folder))
+    play(folder, pool(folder, changed="bob"))
+
+    with Store.open(folder / "arena.db") as store:
+        first, second = store.tournaments()
+        new = {match.number for match in store.matches(second.id) if match.origin is None}
+        union = [result for result in store.results(first.id) if "bob" not in result.bots]
+        union += [
+            replace(result, board=(1000 + result.board[0], result.board[1]))
+            for result in store.results(second.id)
+            if result.board[0] in new
+        ]
+        shown = stored_document(store, second)
+    by_hand = json.loads(json.dumps([asdict(row) for row in make_standings(union).rows]))
+    rows = shown["standings"]
+    assert isinstance(rows, list)
+    for row, expected in zip(rows, by_hand, strict=True):
+        assert isinstance(row, dict)
+        assert (row["bot"], row["boards"], row["faults"]) == tuple(expected[key] for key in ("bot", "boards", "faults"))
+        assert row["elo"] == pytest.approx(expected["elo"], abs=0.006)
+        assert row["points_per_deal"] == pytest.approx(expected["points_per_deal"], abs=0.0001)
+
+
+# --- Disqualified bots ---
+
+
+def with_cheat(folder: Path, changed: str = "") -> list[Entry]:
+    return [*pool(folder, changed), bot(folder, "zed", "Cheat")]
+
+
+@pytest.mark.parametrize("others", ["all", "fewer"])
+def test_who_was_disqualified_for_what_is_kept_stays_so(folder: Path, others: str) -> None:
+    long = replace(SETTINGS, boards=240)
+    play(folder, with_cheat(folder), long)
+    if others == "fewer":
+        play(folder, with_cheat(folder)[1:], long, incremental=False)
+
+    line_ups = played_line_ups(folder, play(folder, with_cheat(folder, changed="bob"), long))
+
+    with Store.open(folder / "arena.db") as store:
+        for tournament in store.tournaments():
+            assert disqualified_bots(store, tournament) == {"zed"}
+        schedule = store.matches(store.tournaments()[-1].id)
+    assert sum("zed" in line_up for line_up in line_ups) <= 50
+    assert any("zed" in match.line_up for match in schedule if match.origin)
+    for tournament_number in (0, -1):
+        with Store.open(folder / "arena.db") as store:
+            found = store.tournaments()[tournament_number].id
+        verified(folder, found)
+
+
+# --- Looking at what was kept ---
+
+
+def test_a_match_that_was_kept_is_shown_and_replayed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    play(folder, pool(folder))
+    play(folder, pool(folder, changed="bob"))
+    with Store.open(folder / "arena.db") as store:
+        first, second = (tournament.id for tournament in store.tournaments())
+        kept = store.matches(second)[0]
+    assert kept.origin is not None
+    lines = [f"  - {{name: {one.name}, python: '{one.python}'}}" for one in pool(folder, changed="bob")]
+    (folder / "bots.yaml").write_text("\n".join(["game: heartswitch", "players: 3", "bots:", *lines]))
+
+    shown = []
+    for tournament, number in ((second, kept.number), kept.origin):
+        arguments = [str(number), "--table", "1", "--deal", "2", "--tournament", tournament]
+        assert main(["show", *arguments]) == 0
+        shown.append(capsys.readouterr().out.split("deal 2", 1)[1])
+    replayed = main(["replay", "1/0", "--bot", kept.line_up[0], "--tournament", second])
+
+    assert shown[0] == shown[1]
+    assert replayed == 0
+    assert "all answers are as recorded" in capsys.readouterr().out
+    assert first == kept.origin[0]
+
+
+def test_deals_that_were_kept_are_played_again_where_they_were_played(folder: Path) -> None:
+    play(folder, pool(folder))
+    play(folder, pool(folder)[:4], replace(SETTINGS, boards=12))
+
+    with Store.open(folder / "arena.db") as store:
+        first, second = store.tournaments()
+        with pytest.raises(BadInput, match=f"--tournament {first.id}"):
+            replayed_matches(store, second, Substitution(second.id, "ann", "eve"))
+        assert replayed_matches(store, first, Substitution(first.id, "ann", "stand-in"))
+
+
+# --- Histories ---
+
+
+@pytest.mark.slow
+@given(
+    st.lists(
+        st.tuples(
+            st.sets(st.sampled_from(NAMES), min_size=3),
+            st.sampled_from(NAMES),
+            st.sampled_from([12, 24, 60]),
+            st.sampled_from([None, ScheduleKind.BALANCED]),
+        ),
+        min_size=2,
+        max_size=4,
+    )
+)
+@hypothesis_settings(max_examples=20, deadline=None)
+def test_whatever_came_before_every_tournament_has_its_boards_and_is_verified(
+    history: list[tuple[set[str], str, int, ScheduleKind | None]],
+) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        folder = Path(name)
+        patch.syspath_prepend(name)
+        versions = Counter(NAMES)
+        for present, changed, wanted, kind in history:
+            versions[changed] += 1
+            entries = [bot(folder, one, "Lowest", versions[one]) for one in sorted(present)]
+
+            events = play(folder, entries, replace(SETTINGS, boards=wanted, schedule=kind))
+
+            assert isinstance(events[-1], Finished)
+            assert min(boards(folder)[one] for one in present) >= wanted
+            verified(folder, events[-1].tournament)
+
+
 # --- Schedules ---
+
+
+def test_groups_that_never_met_are_brought_together() -> None:
+    game = find_game("hearts-classic", players=4)
+    names = [f"bot {number}" for number in range(16)]
+    settings = Settings(boards=120, schedule=ScheduleKind.BALANCED)
+    kept = [
+        replace(match, origin=(group[0], match.number))
+        for group in (names[:8], names[8:])
+        for match in make_schedule(settings, game, group, b"k" * 32)
+    ]
+
+    schedule = make_schedule(settings, game, names, b"n" * 32, kept)
+
+    met = Counter(pair for match in schedule for pair in itertools.combinations(sorted(match.line_up), 2))
+    across = [met[one, other] for one, other in itertools.product(sorted(names[:8]), sorted(names[8:]))]
+    across += [met[other, one] for one, other in itertools.product(sorted(names[:8]), sorted(names[8:]))]
+    assert sum(across) >= sum(met.values()) / 4
+    assert sum(match.origin is not None for match in schedule) >= len(schedule) / 4
 
 
 def line_up_of(match: Match) -> tuple[str, ...]:
