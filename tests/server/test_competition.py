@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ from arena.competition import AdmissionStep, Role, State, Version
 from arena.errors import Refused
 from arena.events import Event, Finished, MatchPlayed, Notice
 from arena.finding import Verdict
+from arena.server.calendar import Calendar
 from arena.submission.archive import Bounds
 from arena.verdict import stored_plan
 from arena.verify import verify_tournament
@@ -224,6 +226,23 @@ async def test_bots_of_the_house_take_empty_seats_and_each_fresh_tournament_has_
     ends = [events[-1] for events in (first, again, fresh)]
     assert ends[0] == ends[1] != ends[2]
     assert sum(isinstance(event, MatchPlayed) for event in again) == 0
+
+
+async def test_the_calendar_plays_once_for_each_time_that_is_due(tmp_path: Path) -> None:
+    config = "boards: 4\nbots:\n" + "".join(
+        f"  - {{name: {name}, python: 'in_process:Lowest'}}\n" for name in ("a", "b", "c", "d")
+    )
+    terms = replace(TERMS, config=config, calendar=Calendar(every=timedelta(hours=1)))
+
+    for _ in range(2):
+        async with serving(tmp_path, terms) as running:
+            async with asyncio.timeout(30):
+                while not [each for each in running.kept.tournaments() if each.finished]:
+                    await asyncio.sleep(0.05)
+            tournaments = running.kept.tournaments()
+
+    assert len(tournaments) == 1
+    assert {entry.name for entry in tournaments[0].entries} == {"a", "b", "c", "d"}
 
 
 async def test_a_server_that_stops_says_so_and_goes_on_when_it_starts_again(tmp_path: Path) -> None:
