@@ -33,19 +33,28 @@ def sample_bots() -> Path:
     return bundled if bundled.is_dir() else package.parent / "sample_bots"
 
 
-def competitors(store: Store, folder: Callable[[str], Path], game: str, notices: list[str]) -> list[Entry]:
-    """Return the entries of the bots that were submitted and play a game; a notice says why one does not.
+def competitors(
+    store: Store, folder: Callable[[str], Path], game: str, notices: list[str], named: Sequence[Entry] = ()
+) -> list[Entry]:
+    """Return the entries of the bots that were submitted and play a game.
 
-    `folder` gives the folder with the files of a digest.
+    `folder` gives the folder with the files of a digest; `named` are the organiser's own entries, which keep their names.
+    Notices say which versions play, and why a bot doesn't.
     """
-    entries = []
+    entries, playing = [], []
+    taken = {name_key(entry.name) for entry in named}
     for version in store.submissions.playing():
         program = version.program
         assert program is not None
         if program.games and game not in program.games:
             notices.append(f"plays without {program.name}, which plays {', '.join(program.games)} only")
+        elif name_key(program.name) in taken:
+            notices.append(f"plays without the {program.name} that was submitted: the organiser has a bot of this name")
         else:
             entries.append(program.entry(folder(version.digest) if version.digest else Path.cwd()))
+            playing.append(f"{program.name} (version {version.number})")
+    if playing:
+        notices.append(f"of the bots that were submitted these play: {', '.join(playing)}")
     return entries
 
 

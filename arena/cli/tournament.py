@@ -171,11 +171,12 @@ def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how:
     notices: list[str] = []
     entries = [
         *config.entries,
-        *competitors(store, shelf_of(store, how["files"]).folder, config.settings.game, notices),
+        *competitors(store, shelf_of(store, how["files"]).folder, config.settings.game, notices, config.entries),
     ]
     if not entries and not house:
         where = f"{path} lists no bots" if there else f"there is no {path} here"
-        raise BadInput(f"{where}, and no bot was submitted: list some, or submit one with `arena submit DIR`")
+        why = f"no bot that was submitted plays {config.settings.game}" if notices else "no bot was submitted"
+        raise BadInput(f"{where}, and {why}: list some, or submit one with `arena submit DIR`")
     missing = len(game_of(config.settings).sides) - len(entries)
     if house or (house is None and missing > 0):
         added = house_bots(entries, None if house else missing)

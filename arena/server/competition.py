@@ -176,7 +176,7 @@ class Competition:
     async def _competitors(self, config: Config, notices: list[str]) -> list[Entry]:
         """Return the entries of the bots that were submitted and can play; say why others can't."""
         able = []
-        for entry in competitors(self.store, self.shelf.folder, config.settings.game, notices):
+        for entry in competitors(self.store, self.shelf.folder, config.settings.game, notices, config.entries):
             try:
                 if entry.address:
                     await check_address(entry.address, private=self.terms.private_addresses)
