@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -284,6 +285,32 @@ def test_killed_at_once_nothing_is_left_and_the_rest_is_played(tmp_path: Path, a
 
     assert resumed.returncode == 0
     assert resumed.stdout == whole.stdout
+
+
+@pytest.mark.slow
+def test_killed_at_once_a_tournament_that_keeps_results_goes_on_as_well(tmp_path: Path, arena: Arena) -> None:
+    names = ("one", "two", "three", "four", "five")
+    for name in names:
+        (tmp_path / f"bot_{name}.py").write_text("from in_process import Lowest\n")
+    listed = "".join(f"  - {{name: {name}, python: 'bot_{name}:Lowest'}}\n" for name in names)
+    (tmp_path / "bots.yaml").write_text(f"game: heartswitch\nplayers: 3\nboards: 480\nbots:\n{listed}")
+    assert arena("tournament", "--seed", "first").returncode == 0
+    (tmp_path / "bot_two.py").write_text("from in_process import Lowest\n# changed\n")
+    shutil.copy(tmp_path / "arena.db", tmp_path / "whole.db")
+    command = ("tournament", "--incremental", "--seed", "second", "--tables", "1")
+    whole = arena(*command, "--json", "--store", "whole.db")
+
+    playing = start(tmp_path, *command)
+    wait_for(playing, "decisions/s")
+    playing.kill()
+    playing.communicate(timeout=30)
+    resumed = arena(*command, "--json")
+
+    assert resumed.returncode == 0, resumed.stderr
+    assert "goes on after" in resumed.stderr
+    assert resumed.stdout == whole.stdout
+    assert "matches are kept from tournament" in resumed.stdout
+    assert arena("verify").returncode == 0
 
 
 @pytest.fixture
