@@ -160,6 +160,7 @@ def test_nothing_that_changed_plays_nothing_again(folder: Path) -> None:
     assert first[-1] == again[-1]
 
 
+@pytest.mark.slow
 def test_a_chain_of_tournaments_leads_to_where_each_match_was_played(folder: Path) -> None:
     play(folder, pool(folder))
     play(folder, pool(folder, changed="bob"))
@@ -175,6 +176,7 @@ def test_a_chain_of_tournaments_leads_to_where_each_match_was_played(folder: Pat
     assert verified(folder, ids[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [4, 3], ids=["one", "two"])
 def test_a_bot_that_is_gone_leaves_the_others_results(folder: Path, left: int) -> None:
     play(folder, pool(folder))
@@ -202,6 +204,7 @@ def test_a_bot_that_is_new_meets_all_others(folder: Path) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{"options": {"target": 50}}, {"independent": True}, {"players": 4}],
@@ -241,6 +244,7 @@ def test_schedules_that_go_by_results_keep_none(folder: Path, kind: ScheduleKind
         play(folder, pool(folder, changed="bob"), replace(SETTINGS, schedule=kind, gauntlet=gauntlet))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
@@ -263,6 +267,7 @@ def test_tampering_with_what_was_kept_is_found(folder: Path, statement: str, wha
         verified(folder)
 
 
+@pytest.mark.slow
 def test_a_smaller_tournament_meanwhile_hides_nothing(folder: Path) -> None:
     play(folder, pool(folder))
     play(folder, pool(folder)[2:], incremental=False)
@@ -273,6 +278,7 @@ def test_a_smaller_tournament_meanwhile_hides_nothing(folder: Path) -> None:
     assert verified(folder) == 8
 
 
+@pytest.mark.slow
 def test_a_version_that_is_brought_back_has_its_results_again(folder: Path) -> None:
     play(folder, pool(folder))
     play(folder, pool(folder, changed="bob"))
@@ -285,6 +291,7 @@ def test_a_version_that_is_brought_back_has_its_results_again(folder: Path) -> N
     verified(folder)
 
 
+@pytest.mark.slow
 def test_each_result_is_kept_once_however_many_tournaments_have_it(folder: Path) -> None:
     play(folder, pool(folder))
     play(folder, pool(folder, changed="bob"))
@@ -295,6 +302,7 @@ def test_each_result_is_kept_once_however_many_tournaments_have_it(folder: Path)
     assert len(origins) == len(set(origins)) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", [ScheduleKind.GAUNTLET, ScheduleKind.ADAPTIVE])
 def test_results_are_kept_however_the_earlier_schedule_was_made(folder: Path, schedule: ScheduleKind) -> None:
     settling = Settling(budget=60) if schedule is ScheduleKind.ADAPTIVE else None
@@ -317,6 +325,7 @@ def boards(folder: Path) -> Counter[str]:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", [ScheduleKind.ROUND_ROBIN, ScheduleKind.BALANCED])
 def test_a_table_among_copies_serves_no_table_of_different_bots(folder: Path, schedule: ScheduleKind) -> None:
     play(folder, pool(folder)[:2], replace(SETTINGS, fill=True))
@@ -328,6 +337,7 @@ def test_a_table_among_copies_serves_no_table_of_different_bots(folder: Path, sc
         assert all(len(set(match.line_up)) == 3 for match in store.matches(store.tournaments()[-1].id))
 
 
+@pytest.mark.slow
 def test_boards_that_unchanged_bots_lack_are_played_and_said_to_be(folder: Path) -> None:
     play(folder, pool(folder))
 
@@ -340,6 +350,7 @@ def test_boards_that_unchanged_bots_lack_are_played_and_said_to_be(folder: Path)
     verified(folder)
 
 
+@pytest.mark.slow
 def test_fewer_boards_keep_no_more_than_they_need(folder: Path) -> None:
     balanced = replace(SETTINGS, schedule=ScheduleKind.BALANCED)
     play(folder, pool(folder), replace(balanced, boards=120))
@@ -361,6 +372,7 @@ def test_a_seed_deals_once(folder: Path) -> None:
     assert isinstance(play(folder, pool(folder, changed="bob"))[-1], Finished)
 
 
+@pytest.mark.slow
 def test_a_comparison_gives_nothing_away(folder: Path) -> None:
     two = pool(folder)[:2]
     filled = replace(SETTINGS, fill=True)
@@ -375,6 +387,7 @@ def test_a_comparison_gives_nothing_away(folder: Path) -> None:
 # --- Ratings ---
 
 
+@pytest.mark.slow
 def test_ratings_are_those_of_the_union(folder: Path) -> None:
     play(folder, pool(folder))
     play(folder, pool(folder, changed="bob"))
@@ -406,6 +419,7 @@ def with_cheat(folder: Path, changed: str = "") -> list[Entry]:
     return [*pool(folder, changed), bot(folder, "zed", "Cheat")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", ["all", "fewer"])
 def test_who_was_disqualified_for_what_is_kept_stays_so(folder: Path, others: str) -> None:
     long = replace(SETTINGS, boards=240)
@@ -430,6 +444,7 @@ def test_who_was_disqualified_for_what_is_kept_stays_so(folder: Path, others: st
 # --- Looking at what was kept ---
 
 
+@pytest.mark.slow
 def test_a_match_that_was_kept_is_shown_and_replayed(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -456,6 +471,7 @@ def test_a_match_that_was_kept_is_shown_and_replayed(
     assert first == kept.origin[0]
 
 
+@pytest.mark.slow
 def test_deals_that_were_kept_are_played_again_where_they_were_played(folder: Path) -> None:
     play(folder, pool(folder))
     play(folder, pool(folder)[:4], replace(SETTINGS, boards=12))
@@ -505,6 +521,7 @@ def test_whatever_came_before_every_tournament_has_its_boards_and_is_verified(
 # --- Schedules ---
 
 
+@pytest.mark.slow
 def test_groups_that_never_met_are_brought_together() -> None:
     game = find_game("hearts-classic", players=4)
     names = [f"bot {number}" for number in range(16)]
@@ -528,6 +545,7 @@ def line_up_of(match: Match) -> tuple[str, ...]:
     return tuple(sorted(match.line_up))
 
 
+@pytest.mark.slow
 @given(
     st.integers(4, 8),
     st.integers(0, 3),

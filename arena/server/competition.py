@@ -68,6 +68,9 @@ class Competition:
         self.admissions = Admissions(store, self._admit, terms.admissions)
         self.tournaments = Tournaments(store, self._play)
         self._config = parse_config(terms.config, terms.config_path, {}, bots_needed=False)
+        if terms.calendar and self._config.settings.seed is not None:
+            text = "its `seed` would deal the same cards each time: leave it out where the calendar plays"
+            raise BadInput(f"{terms.config_path}: {text}")
         self._obstacle = ""
         self._stop = asyncio.Event()
 

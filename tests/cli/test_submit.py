@@ -102,6 +102,7 @@ def test_a_build_that_fails_shows_what_it_wrote(
     assert not store.exists()
 
 
+@pytest.mark.slow
 def test_a_refused_bot_is_told_step_cause_and_cure(
     tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_refused_bot_is_told_step_cause_and_cure(
     assert json.loads(capsys.readouterr().out) == []
 
 
+@pytest.mark.slow
 def test_what_an_earlier_command_left_waiting_is_decided(
     tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,6 +58,7 @@ def test_the_house_takes_the_empty_seats(capsys: pytest.CaptureFixture[str]) -> 
     assert "bots of the house play along: counting, careful, lowest" in errors
 
 
+@pytest.mark.slow
 def test_the_house_plays_along_if_it_is_asked_to_and_never_if_it_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("ann", "bob"):
         admit(name)
@@ -79,6 +80,7 @@ def test_a_file_without_bots_gives_the_settings(capsys: pytest.CaptureFixture[st
     assert {row["bot"] for row in json.loads(output.out)["standings"]} == {"mine", "counting", "careful"}
 
 
+@pytest.mark.slow
 def test_a_file_with_bots_plays_them_alone_unless_the_submitted_are_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

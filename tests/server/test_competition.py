@@ -29,7 +29,7 @@ from arena.client import (
     withdraw,
 )
 from arena.competition import AdmissionStep, Role, State, Version
-from arena.errors import Refused
+from arena.errors import BadInput, Refused
 from arena.events import Event, Finished, MatchPlayed, Notice
 from arena.finding import Verdict
 from arena.server.calendar import Calendar
@@ -212,6 +212,7 @@ async def test_a_bot_is_admitted_and_its_log_read_by_its_owner(tmp_path: Path) -
         assert found.digest == version.digest
 
 
+@pytest.mark.slow
 async def test_bots_of_the_house_take_empty_seats_and_each_fresh_tournament_has_its_own_deals(tmp_path: Path) -> None:
     async with serving(tmp_path, owners=OWNERS) as running:
         await submitted(running.of("ada"), python_bot("hers"), tmp_path)
@@ -226,6 +227,14 @@ async def test_bots_of_the_house_take_empty_seats_and_each_fresh_tournament_has_
     ends = [events[-1] for events in (first, again, fresh)]
     assert ends[0] == ends[1] != ends[2]
     assert sum(isinstance(event, MatchPlayed) for event in again) == 0
+
+
+async def test_a_calendar_deals_other_cards_each_time(tmp_path: Path) -> None:
+    terms = replace(TERMS, config="seed: known", calendar=Calendar(every=timedelta(hours=1)))
+
+    with pytest.raises(BadInput, match="leave it out"):
+        async with serving(tmp_path, terms):
+            pass
 
 
 async def test_the_calendar_plays_once_for_each_time_that_is_due(tmp_path: Path) -> None:
@@ -245,6 +254,7 @@ async def test_the_calendar_plays_once_for_each_time_that_is_due(tmp_path: Path)
     assert {entry.name for entry in tournaments[0].entries} == {"a", "b", "c", "d"}
 
 
+@pytest.mark.slow
 async def test_a_server_that_stops_says_so_and_goes_on_when_it_starts_again(tmp_path: Path) -> None:
     config = "boards: 2400\nbots:\n" + "".join(
         f"  - {{name: {name}, python: 'in_process:Lowest'}}\n" for name in ("a", "b", "c", "d")

@@ -134,6 +134,7 @@ async def test_an_archive_that_is_gone_has_to_be_submitted_again(shelf: Shelf) -
     assert (steps["unpack"].verdict, steps["unpack"].cure) == (Verdict.FAIL, "submit it again")
 
 
+@pytest.mark.slow
 @needs_sandbox
 @pytest.mark.parametrize(
     ("files", "complaint"),
@@ -175,6 +176,7 @@ Sulking().run()
 """
 
 
+@pytest.mark.slow
 async def test_one_fault_in_the_match_against_itself_is_one_too_many(setup: Setup, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(SULKING)
     entry = Entry("sulking", command=("python", "bot.py"), directory=tmp_path, whole_directory=True)
@@ -187,6 +189,7 @@ async def test_one_fault_in_the_match_against_itself_is_one_too_many(setup: Setu
     assert "exited with code 7" in log
 
 
+@pytest.mark.slow
 async def test_a_bot_at_an_address_plays_against_the_arenas_own(
     launcher: Launcher, setup: Setup, shelf: Shelf, tmp_path: Path
 ) -> None:
@@ -207,6 +210,7 @@ async def test_a_bot_at_an_address_plays_against_the_arenas_own(
     assert "heartswitch with 4 players against a simple bot" in steps["play"].detail
 
 
+@pytest.mark.slow
 async def test_a_bot_at_an_address_where_nobody_is_fails_the_check(shelf: Shelf) -> None:
     program = Program("nobody", address="127.0.0.1:1")
     version = Version(token_hex(16), "somebody", State.WAITING, datetime.now(UTC), program=program)
@@ -217,6 +221,7 @@ async def test_a_bot_at_an_address_where_nobody_is_fails_the_check(shelf: Shelf)
     assert verdicts(steps) == [Verdict.SKIPPED, Verdict.SKIPPED, Verdict.FAIL, Verdict.SKIPPED]
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_a_bot_that_is_slow_all_the_time_does_not_keep_others_waiting(shelf: Shelf, tmp_path: Path) -> None:
     terms = replace(TERMS, time=TimeControl(decision=2.0), step_seconds=1.0)

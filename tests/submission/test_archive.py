@@ -76,6 +76,7 @@ def test_a_hostile_archive_is_refused_with_its_cure_and_changes_nothing(hostile:
     assert set(Path("/tmp").glob("outside*")) == around
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_what_a_hostile_archive_leaves_behind_is_bounded_and_plain(hostile: Hostile, tmp_path: Path) -> None:
     (tmp_path / "unpacked").mkdir()
@@ -119,6 +120,7 @@ def test_a_full_disk_is_not_blamed_on_the_archive(tmp_path: Path, monkeypatch: p
         unpacked(tar(), tmp_path)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=4096), st.sampled_from([b"", b"PK\3\4", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\0"]))
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_refused(data: bytes, head: bytes) -> None:
@@ -136,6 +138,7 @@ VARIED = (
 )
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(VARIED),
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=8),

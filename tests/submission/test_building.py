@@ -80,6 +80,7 @@ async def test_a_build_writes_in_its_folder_and_the_arena_owns_what_it_made(run:
     assert {state.st_uid for state in states.values()} == {os.geteuid()}
 
 
+@pytest.mark.slow
 @needs_sandbox
 @pytest.mark.parametrize(
     "program",
@@ -98,6 +99,7 @@ async def test_a_build_reaches_nothing_but_its_folder(run: Build, program: str) 
     assert "exited with code 1" in finding.detail
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_what_a_build_writes_beside_its_folder_is_nowhere(run: Build, tree: Path) -> None:
     await run("try: open('../outside', 'w')\nexcept OSError: pass")
@@ -170,6 +172,7 @@ async def test_a_build_that_misbehaves_fails_and_leaves_nothing(
     assert list((private / "build").glob("*/*")) == []
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_daemons_end_with_the_build(run: Build) -> None:
     before = set(descendants(os.getpid()))
@@ -180,6 +183,7 @@ async def test_daemons_end_with_the_build(run: Build) -> None:
     assert set(descendants(os.getpid())) <= before
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_a_build_that_is_cancelled_ends_at_once(run: Build, tree: Path) -> None:
     before = set(descendants(os.getpid()))
@@ -195,6 +199,7 @@ async def test_a_build_that_is_cancelled_ends_at_once(run: Build, tree: Path) ->
     assert {path.stat().st_uid for path in tree.iterdir()} == {os.geteuid()}
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_a_disk_that_gets_full_ends_the_build(run: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "FREE_BYTES", 1 << 60)
@@ -234,6 +239,7 @@ def shelf(tmp_path: Path) -> Shelf:
     return Shelf.beside(tmp_path / "arena.db")
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_a_build_without_network_says_what_helps(shelf: Shelf, tmp_path: Path) -> None:
     program = "import urllib.request; urllib.request.urlopen('http://example.org')"
@@ -247,6 +253,7 @@ async def test_a_build_without_network_says_what_helps(shelf: Shelf, tmp_path: P
     assert str(tmp_path) not in str(steps)
 
 
+@pytest.mark.slow
 async def test_a_manifest_that_builds_is_not_obeyed_unless_it_is_wanted(shelf: Shelf, tmp_path: Path) -> None:
     files = {"bot.yaml": "name: x\ncommand: [./bot]\nbuild: [./no-such-program]\n"}
 

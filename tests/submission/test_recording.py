@@ -113,6 +113,7 @@ async def test_a_refused_bot_leaves_its_steps_and_no_files(
     assert store.submissions.bots() == []
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_a_refused_bot_that_is_submitted_again_is_admitted_anew(
     store: Store, shelf: Shelf, received: Callable[..., Version]
@@ -148,6 +149,7 @@ async def test_the_same_content_is_kept_once_and_a_changed_bot_is_a_new_version(
     assert nothing_is_left(shelf, first.digest, other.digest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True], ids=["here", "apart"])
 async def test_names_of_others_and_of_the_house_are_refused(
     store: Store, shelf: Shelf, received: Callable[..., Version], apart: bool
@@ -203,6 +205,7 @@ async def gone(*pids: int) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 @needs_sandbox
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM], ids=["kill", "crash", "term"])
 async def test_a_worker_that_is_killed_leaves_the_version_waiting_and_nothing_running(
@@ -224,6 +227,7 @@ async def test_a_worker_that_is_killed_leaves_the_version_waiting_and_nothing_ru
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_sandbox
 @pytest.mark.parametrize("apart", [False, True], ids=["here", "apart"])
 async def test_an_admission_that_is_cancelled_ends_all_and_goes_on_another_time(
@@ -247,6 +251,7 @@ async def test_an_admission_that_is_cancelled_ends_all_and_goes_on_another_time(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_a_worker_whose_input_closes_ends_with_all_that_it_started(
     shelf: Shelf, received: Callable[..., Version], temporary: Path
