@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,8 @@ from hypothesis import strategies as st
 
 from arena.errors import BadInput, Refused
 from arena.submission.archive import Bounds, check_tree, tree_digest, unpack, write_archive
+
+NOBODY = 65534
 
 
 def unpacked(data: bytes, folder: Path, bounds: Bounds | None = None) -> Path:
@@ -351,13 +354,21 @@ def test_a_built_tree_is_held_to_the_same_rules(
     assert refusal.value.reason == "BAD_ARCHIVE"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is hidden from root")
-def test_a_folder_that_a_build_has_hidden_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "bot" / "hidden").mkdir(parents=True)
-    (tmp_path / "bot" / "hidden").chmod(0)
-
-    with pytest.raises(Refused, match="'hidden' can't be read"):
-        check_tree(tmp_path / "bot")
+def test_a_folder_that_a_build_has_hidden_is_refused() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        (folder / "hidden").mkdir()
+        (folder / "hidden").chmod(0)
+        if os.geteuid() == 0:  # from whom nothing is hidden
+            folder.chmod(0o755)
+            os.chown(folder / "hidden", NOBODY, NOBODY)
+            os.seteuid(NOBODY)
+        try:
+            with pytest.raises(Refused, match="'hidden' can't be read"):
+                check_tree(folder)
+        finally:
+            if os.getuid() == 0:
+                os.seteuid(0)
 
 
 @pytest.mark.parametrize(
