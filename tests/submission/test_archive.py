@@ -11,7 +11,6 @@ import socket
 import stat
 import subprocess
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -355,7 +354,7 @@ def test_a_built_tree_is_held_to_the_same_rules(
 
 
 def test_a_folder_that_a_build_has_hidden_is_refused() -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+    with TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)
         (folder / "hidden").mkdir()
         (folder / "hidden").chmod(0)
