@@ -7,7 +7,6 @@ made again, with the same id, so that nothing is done twice; watching goes on wi
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from google.rpc import error_details_pb2, status_pb2
 from arena.competition import AdmissionStep, Version
 from arena.errors import ArenaError, BadConfig, BadInput, BadStore, Interrupted, Refused
 from arena.events import Event
+from arena.sockets import is_local
 from arena.text import clean_line, clean_lines
 from arena.v1 import arena_pb2, arena_pb2_grpc
 from arena.wire import decode_event, decode_step, decode_version
@@ -68,12 +68,7 @@ class ServerAddress:
     @property
     def local(self) -> bool:
         """Whether it is on this machine."""
-        if self.address.startswith("unix:"):
-            return True
-        host = self.address.rpartition(":")[0]
-        with suppress(ValueError):
-            return ipaddress.ip_address(host.strip("[]")).is_loopback
-        return host == "localhost"
+        return is_local(self.address)
 
     @property
     def encrypted(self) -> bool:

@@ -59,6 +59,11 @@ def read_name(node: Node) -> str:
     return name
 
 
+def check_name(text: str) -> str:
+    """Return a text as a name; raise Wrong where it can't be one."""
+    return read_name(Node(text, Place(), text))
+
+
 def _read_entry(node: Node, folder: Path, problems: Problems, taken: dict[str, Place]) -> Entry:
     fields = Fields(node, problems, KEYS, _LATER)
     directory = fields.take("directory", lambda value: _read_directory(value, folder), None)

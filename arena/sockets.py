@@ -1,8 +1,12 @@
-"""Unix sockets as files: made room for without harm to anybody, and removed by whoever bound them, and nobody else."""
+"""Where servers listen: which addresses others reach, and unix sockets as files.
+
+Room is made for a socket without harm to anybody, and it is removed by whoever bound it, and nobody else.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import socket
 import stat
 from collections.abc import Iterator
@@ -10,6 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.errors import BadInput
+
+
+def is_local(address: str) -> bool:
+    """Return whether only this machine's users reach `host:port` or `unix:/path`."""
+    if address.startswith("unix:"):
+        return True
+    host = address.rpartition(":")[0]
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    return host == "localhost"
 
 
 def free_socket(path: Path) -> None:

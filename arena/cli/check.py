@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from arena.cli.options import bots_option, json_option
-from arena.cli.output import make_console, print_json
+from arena.cli.output import VERDICT_STYLES, make_console, print_json
 from arena.text import clean_line
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 NOT_READY: Final = 1
 """The exit code where a step failed."""
-
-_STYLES: Final = {"pass": "green", "fail": "bold red", "warning": "yellow", "skipped": "dim", "information": "cyan"}
 
 EXAMPLE = """\b
 Examples:
@@ -186,7 +184,9 @@ def _table(outcomes: Sequence[Outcome]) -> Any:
         found = Text(_safe(finding.detail), "dim" if finding.verdict == "skipped" else "")
         if finding.cure:
             found.append(f"\ncure: {_safe(finding.cure)}", "italic")
-        table.add_row(str(outcome.number), Text(outcome.title), Text(finding.verdict, _STYLES[finding.verdict]), found)
+        table.add_row(
+            str(outcome.number), Text(outcome.title), Text(finding.verdict, VERDICT_STYLES[finding.verdict]), found
+        )
     return table
 
 

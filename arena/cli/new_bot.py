@@ -15,8 +15,8 @@ from typing import Final
 import click
 
 from arena.competitors import HOUSE, sample_bots
-from arena.document import Node, Place, Wrong
-from arena.entries import name_key, read_name
+from arena.document import Wrong
+from arena.entries import check_name, name_key
 from arena.errors import BadInput
 
 
@@ -132,7 +132,7 @@ def _make(language: Language, folder: Path) -> None:
 def _bot_name(folder: Path) -> str:
     name = unicodedata.normalize("NFC", folder.absolute().resolve().name)
     try:
-        return read_name(Node(name, Place(), name))
+        return check_name(name)
     except Wrong as error:
         raise BadInput(
             f"the bot is named after its folder, and {name!r} can't be a bot's name: {error.message}"

@@ -10,7 +10,16 @@ import io
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+VERDICT_STYLES: Final = {
+    "pass": "green",
+    "fail": "bold red",
+    "warning": "yellow",
+    "skipped": "dim",
+    "information": "cyan",
+}
+"""How the verdict of a step looks."""
 
 if TYPE_CHECKING:
     from rich.console import Console

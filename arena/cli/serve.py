@@ -103,13 +103,13 @@ def command(
     if incremental and every is None and not at:
         raise click.UsageError("--incremental is about the tournaments of --every and --at: give one of them.")
     from arena.config import read_file
-    from arena.server import Terms, Tls
+    from arena.server import DRAINING, Terms, Tls
     from arena.server.calendar import Calendar
     from arena.server.limits import Quotas
     from arena.tournament import Pace
 
     terms = Terms(
-        pace=Pace(tables=tables, freeze=True, grace=25.0),
+        pace=Pace(tables=tables, freeze=True, grace=DRAINING),
         quotas=Quotas.parse(quota),
         admissions=admissions or os.cpu_count() or 1,
         calendar=Calendar(every, at),
@@ -124,9 +124,9 @@ def command(
 
 async def _serve(wanted: _Wanted) -> None:
     from arena.cli.interrupts import stopping_on_signals
-    from arena.server import ArenaServer
+    from arena.server import DRAINING, ArenaServer
 
-    tell = "stopping: what is in play has 25 seconds to finish; once more stops at once"
+    tell = f"stopping: what is in play has {DRAINING:.0f} seconds to finish; once more stops at once"
     server = await ArenaServer.start(
         wanted.store, wanted.listen, wanted.terms, tls=wanted.tls, private=wanted.private, files=wanted.files
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from arena.cli.options import USUAL_SERVER, files_option, json_option, server_of, server_options, shelf_of, store_option
-from arena.cli.output import make_console, print_json
+from arena.cli.output import VERDICT_STYLES, make_console, print_json
 from arena.errors import BadInput, Interrupted
 from arena.text import clean_line, clean_lines
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 REFUSED: Final = 1
 """The exit code where the bot is refused."""
 
-_STYLES: Final = {"pass": "green", "fail": "bold red", "warning": "yellow", "skipped": "dim", "information": "cyan"}
 _LOG_LINES: Final = 30
 """So many lines of a failed step's log are shown."""
 
@@ -181,10 +180,9 @@ async def _submit_there(wanted: _Wanted, server: ServerAddress, telling: _Tellin
 
 async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, telling: _Telling) -> None:
     from arena.cli.interrupts import stopping_on_signals
-    from arena.competition import LOCAL, Program, State, Version
-    from arena.entries import MAX_NAME
+    from arena.competition import LOCAL, State, Version
     from arena.store import Store
-    from arena.submission.addresses import check_address
+    from arena.submission.addresses import running_program
 
     with Store.open(store_url) as store:
         shelf = shelf_of(store, files)
@@ -192,8 +190,7 @@ async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, tell
         submission = token_hex(16)
         program = None
         if wanted.archive is None:
-            await check_address(wanted.address, private=True)
-            program = Program(wanted.name[:MAX_NAME], address=wanted.address, games=wanted.games, author=wanted.author)
+            program = await running_program(wanted.address, wanted.name, wanted.games, wanted.author, private=True)
         size = wanted.archive.stat().st_size if wanted.archive else 0
         version = Version(
             submission, LOCAL, State.WAITING, datetime.now(UTC), build=wanted.build, size=size, program=program
@@ -249,12 +246,11 @@ def _left_waiting(store: Store, shelf: Shelf, archive: Path | None, program: Pro
 
 async def _terms_here(telling: _Telling) -> Terms:
     """Return the terms of one's own bot: in the sandbox where that works, else with a warning."""
-    from arena.players.isolation import enforce
+    from arena.players.isolation import try_isolation
     from arena.settings import Isolation, Limits
     from arena.submission.admission import Terms
 
-    with tempfile.TemporaryDirectory(prefix="arena-") as folder:
-        enforcement = await enforce(Isolation.AUTO, Limits(), Path(folder))
+    enforcement = await try_isolation(Isolation.AUTO, Limits())
     if enforcement.sandbox is None:
         telling.warn(f"NO SANDBOX: the bot can read and change whatever you can, since {enforcement.obstacle}")
         return Terms(isolation=Isolation.NONE)
@@ -340,7 +336,7 @@ class _Telling:
 
         line = (
             Text(f"{step.name:6} ")
-            .append(f"{step.verdict:8}", _STYLES.get(step.verdict, ""))
+            .append(f"{step.verdict:8}", VERDICT_STYLES.get(step.verdict, ""))
             .append(f" {clean_line(step.detail, 2000)}")
         )
         self._console.print(line, soft_wrap=True)

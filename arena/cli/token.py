@@ -160,11 +160,11 @@ def log(last: int, store: str, as_json: bool) -> None:
 
 def _read_owner(text: str) -> str:
     """Return an owner's name, to which the same applies as to a bot's."""
-    from arena.document import Node, Place, Wrong
-    from arena.entries import name_key, read_name
+    from arena.document import Wrong
+    from arena.entries import check_name, name_key
 
     try:
-        name = read_name(Node(text, Place(), text))
+        name = check_name(text)
     except Wrong as wrong:
         raise BadInput(f"{text!r} can't be an owner's name: {wrong.message}") from None
     if name_key(name) in _RESERVED:

@@ -203,8 +203,7 @@ def _play_on_server(
     from arena.client import run_on_server
     from arena.config import read_file
 
-    named = click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT
-    text = read_file(path) if named or path.is_file() else ""
+    text = read_file(path) if how["named"] or path.is_file() else ""
     texts = {
         name: "\n".join(value) if isinstance(value, tuple) else str(value).lower() if value is True else str(value)
         for name, value in overrides.items()

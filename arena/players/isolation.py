@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -60,6 +61,12 @@ async def enforce(wanted: Isolation, limits: Limits, folder: Path) -> Enforcemen
     if wanted is Isolation.BUBBLEWRAP:
         raise BadInput(f"isolation: bubblewrap is asked for, but the sandbox doesn't work: {obstacle}")
     return Enforcement(None, obstacle)
+
+
+async def try_isolation(wanted: Isolation, limits: Limits) -> Enforcement:
+    """Find out what can be enforced, otherwise as `enforce`."""
+    with tempfile.TemporaryDirectory(prefix="arena-") as folder:
+        return await enforce(wanted, limits, Path(folder))
 
 
 def _missing() -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, cast
@@ -20,12 +19,12 @@ from arena.server.competition import Competition, Terms
 from arena.server.gate import Exposure, Gate
 from arena.server.servicer import ArenaServicer
 from arena.server.status import status_of
-from arena.sockets import free_socket, owned_socket
+from arena.sockets import free_socket, is_local, owned_socket
 from arena.store import Store
 from arena.submission.shelf import Shelf
 from arena.v1 import arena_pb2, arena_pb2_grpc
 
-__all__ = ["ArenaServer", "Terms", "Tls", "status_of"]
+__all__ = ["DRAINING", "ArenaServer", "Terms", "Tls", "status_of"]
 
 SERVICE: Final = arena_pb2.DESCRIPTOR.services_by_name["ArenaService"].full_name
 HEALTH: Final = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
@@ -132,14 +131,14 @@ class ArenaServer:
         `files` is the folder for the files of bots, which is beside the store unless that is no file.
         Raises BadInput for an address or a store that can't be had, and BadStore where another server has the store.
         """
-        local = _is_local(address)
+        _check_address(address)
         credentials = tls.credentials() if tls is not None else None
         with ExitStack() as stack:
             opened = stack.enter_context(Store.open(store))
             stack.enter_context(opened.serve())
             shelf = Shelf.at(files) if files is not None else Shelf.beside(opened.place)
             competition = Competition(opened, shelf, terms)
-            gate = Gate(opened, Exposure(local, tls is not None, private), terms.quotas)
+            gate = Gate(opened, Exposure(is_local(address), tls is not None, private), terms.quotas)
             server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS)
             running = cls(server, gate, competition, stack)
             await running._bind(address, credentials)
@@ -185,13 +184,8 @@ class ArenaServer:
             raise BadInput(text) from error
 
 
-def _is_local(address: str) -> bool:
-    """Return whether only this machine's users reach an address; raise BadInput where it is none."""
-    if address.startswith("unix:"):
-        return True
+def _check_address(address: str) -> None:
+    """Raise BadInput where an address is none."""
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
+    if not address.startswith("unix:") and (not host or not port.isdigit() or int(port) > 65535):
         raise BadInput(f"{address} is no address: write host:port, as in 127.0.0.1:50050, or unix:/path")
-    with suppress(ValueError):
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    return host == "localhost"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -18,7 +16,7 @@ from arena.config import Config, parse_config
 from arena.entries import name_key
 from arena.errors import BadInput, Refused
 from arena.events import Event, Notice, Started
-from arena.players.isolation import enforce
+from arena.players.isolation import try_isolation
 from arena.server.admissions import Admissions
 from arena.server.admissions import Event as AdmissionEvent
 from arena.server.calendar import Calendar
@@ -71,17 +69,13 @@ class Competition:
         if terms.calendar and self._config.settings.seed is not None:
             text = "its `seed` would deal the same cards each time: leave it out where the calendar plays"
             raise BadInput(f"{terms.config_path}: {text}")
-        self._obstacle = ""
-        self._stop = asyncio.Event()
-
-    @property
-    def obstacle(self) -> str:
+        self.obstacle = ""
         """Why programs can't be admitted: what keeps the sandbox from working; empty where it works."""
-        return self._obstacle
+        self._stop = asyncio.Event()
 
     async def start(self) -> None:
         """Find out what the machine can do, and go on with what an earlier server left."""
-        self._obstacle = await _sandbox_obstacle(self.terms.admission)
+        self.obstacle = await _sandbox_obstacle(self.terms.admission)
         waiting = [version.submission for version in self.store.submissions.waiting()]
         sweep(self.shelf.incoming(new_request()).parent)
         self.shelf.prune(self.store.submissions.digests(), waiting)
@@ -102,7 +96,7 @@ class Competition:
 
     def check_sandbox(self) -> None:
         """Raise Refused where programs can't be admitted."""
-        if self._obstacle:
+        if self.obstacle:
             text = (
                 "this server has no sandbox and takes bots at addresses only: run yours somewhere, and give its address"
             )
@@ -191,11 +185,8 @@ class Competition:
 
 
 async def _sandbox_obstacle(terms: AdmissionTerms) -> str:
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
     try:
-        await enforce(Isolation.BUBBLEWRAP, terms.limits, folder)
+        await try_isolation(Isolation.BUBBLEWRAP, terms.limits)
     except BadInput as error:
         return str(error)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return ""

@@ -11,19 +11,16 @@ from typing import Any, Final, TypeVar
 
 import grpc.aio
 
-from arena.competition import AdmissionStep, Bot, Program, Run, State, Version
+from arena.competition import AdmissionStep, Bot, Run, State, Version
 from arena.config import OVERRIDES
-from arena.document import Node, Place, Wrong
-from arena.entries import read_name
 from arena.errors import BadInput, BadStore, Refused
-from arena.games import game_names
 from arena.report import document_text
 from arena.server.competition import Competition
 from arena.server.gate import Caller, Gate, Right
 from arena.server.limits import AtOnce, Rate
 from arena.server.tournaments import new_request
 from arena.server.uploads import check_size, next_part, receive
-from arena.submission.addresses import check_address
+from arena.submission.addresses import running_program
 from arena.submission.admission import StepBegun
 from arena.text import clean_line
 from arena.v1 import arena_pb2, arena_pb2_grpc
@@ -221,7 +218,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
                     size=archive.size,
                 )
             elif kind == "running":
-                program = await self._program(submission.running)
+                bot, private = submission.running, self._competition.terms.private_addresses
+                program = await running_program(bot.address, bot.name, bot.games, bot.author, private=private)
                 version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC), program=program)
             else:
                 raise Refused("BAD_INPUT", "a submission is an archive, or a running bot")
@@ -244,19 +242,6 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             text = f"your bots take {usage.bytes / 1e6:,.0f} MB of {quotas.megabytes:,} MB: submit smaller ones"
             raise Refused("QUOTA", text)
         self._submissions.take(caller.owner)
-
-    async def _program(self, running: arena_pb2.RunningBot) -> Program:
-        await check_address(running.address, private=self._competition.terms.private_addresses)
-        try:
-            name = read_name(Node(running.name, Place(), running.name))
-        except Wrong as wrong:
-            raise Refused("BAD_NAME", f"{clean_line(running.name)!r} can't be a bot's name: {wrong.message}") from None
-        for game in running.games:
-            if game not in game_names():
-                known = ", ".join(game_names())
-                raise Refused("BAD_INPUT", f"no game is called {clean_line(game, 64)!r}: there are {known}")
-        author = clean_line(running.author, 64)
-        return Program(name, address=running.address, games=tuple(running.games), author=author)
 
     async def _admission(self, version: Version) -> AsyncGenerator[arena_pb2.AdmissionEvent, None]:
         """Yield what a version's admission comes to, for its owner."""

@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
+from arena.competition import Program
+from arena.document import Wrong
+from arena.entries import check_name
 from arena.errors import Refused
+from arena.games import game_names
+from arena.manifest import MAX_AUTHOR
 from arena.text import clean_line
 
 PATIENCE: Final = 10.0
@@ -37,6 +43,22 @@ async def check_address(address: str, *, private: bool) -> None:
                 f"{clean_line(address, 100)} is not reachable from everywhere ({found}): give a public address,"
                 f" or submit the bot's files"
             )
+
+
+async def running_program(address: str, name: str, games: Iterable[str], author: str, *, private: bool) -> Program:
+    """Return what a version of a bot that runs already is; raise Refused for an address, a name or a game that is none."""
+    await check_address(address, private=private)
+    try:
+        named = check_name(name)
+    except Wrong as wrong:
+        raise Refused("BAD_NAME", f"{clean_line(name)!r} can't be a bot's name: {wrong.message}") from None
+    played = tuple(games)
+    for game in played:
+        if game not in game_names():
+            raise Refused(
+                "BAD_INPUT", f"no game is called {clean_line(game, 64)!r}: there are {', '.join(game_names())}"
+            )
+    return Program(named, address=address, games=played, author=clean_line(author, MAX_AUTHOR))
 
 
 def _parse(address: str) -> tuple[str, int]:
