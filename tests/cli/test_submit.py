@@ -70,6 +70,20 @@ def test_what_makes_no_sense_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("more", "told"),
+    [(["--name", "a\x1b[31mb"], "can't be a bot's name"), (["--name", "x", "--game", "chess"], "no game is called")],
+    ids=["name", "game"],
+)
+def test_a_bot_at_an_address_is_held_to_the_same_rules_as_on_a_server(
+    more: list[str], told: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["submit", "--address", "127.0.0.1:1", *more]) == 2
+    assert told in capsys.readouterr().err
+    with Store.open(store) as opened:
+        assert opened.submissions.waiting() == []
+
+
+@pytest.mark.parametrize(
     ("manifest", "told"),
     [
         ("name: mine\ncommand: [python]\nautor: me\n", ":3:1: "),
