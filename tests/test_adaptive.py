@@ -276,6 +276,7 @@ async def test_a_spent_budget_ends_a_tournament_too(tmp_path: Path) -> None:
     assert isinstance(events[-1], Finished)
 
 
+@pytest.mark.slow
 async def test_at_any_pace_and_after_any_stop_the_result_is_the_same(tmp_path: Path) -> None:
     settings = replace(SETTINGS, settling=Settling(top=3, tie_margin=0.1, budget=160))
     documents = []
@@ -323,6 +324,7 @@ def benchmark() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_simulated_tournaments_end_sooner_than_uniform_ones_and_claim_no_wrong_order() -> None:
     module = benchmark()
 

@@ -101,7 +101,7 @@ MISBEHAVING = [
     case("status UNAVAILABLE", "legal", "disconnected: an error instead of an answer: UNAVAILABLE: no thanks"),
     case("status INTERNAL", "legal", "malformed: an error instead of an answer: INTERNAL: no thanks"),
     case("status UNIMPLEMENTED", "legal", "malformed: an error instead of an answer: UNIMPLEMENTED"),
-    case("slow-to-learn", "finish-deals", "FinishDeals is not done within 1 s", slow=False),
+    case("slow-to-learn", "finish-deals", "FinishDeals is not done within 1 s"),
     case("flood", "output", "more than 1 MB a second"),
     case("ignore-signals", "stop", "SIGTERM does not end it within 3 s"),
     case("fork", "stop", "has left its session"),

@@ -132,6 +132,7 @@ def test_tied_winners_are_equal_and_above_the_third(order: tuple[int, ...]) -> N
 # --- Names and paths ---
 
 
+@pytest.mark.slow
 def test_a_bot_in_a_folder_with_spaces_and_accents_plays_under_its_own_name(tmp_path: Path) -> None:
     folder = tmp_path / "Mes bots, été 蝶 (1)"
     folder.mkdir()

@@ -84,7 +84,7 @@ def short_path() -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("kills", "boards"),
     [
-        pytest.param(3, 24, id="short"),
+        pytest.param(3, 24, id="short", marks=pytest.mark.slow),
         pytest.param(25, 600, id="long", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
     ],
 )

@@ -80,6 +80,7 @@ def test_json_is_all_that_stdout_has(capsys: pytest.CaptureFixture[str]) -> None
     assert document["steps"][1]["verdict"] == "fail"
 
 
+@pytest.mark.slow
 def test_a_folder_is_built_and_checked_by_its_manifest(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build = [sys.executable, "-c", "import shutil; shutil.copy('mine.py', 'built.py')"]
     manifest = {"name": "my-bot", "command": ["python", "built.py"], "build": build, "games": ["hearts-classic"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,18 @@ def arena(tmp_path: Path) -> Arena:
     return arena_in(tmp_path, COLUMNS="80")
 
 
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the tournament, which each test gets a copy of."""
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "bots.yaml").write_text(BOTS)
+    assert arena_in(folder)("tournament").returncode == 0
+    return folder / "arena.db"
+
+
 @pytest.fixture
-def played(arena: Arena) -> Arena:
-    assert arena("tournament").returncode == 0
+def played(arena: Arena, database: Path, tmp_path: Path) -> Arena:
+    shutil.copyfile(database, tmp_path / "arena.db")
     return arena
 
 

@@ -47,6 +47,7 @@ def bots(capsys: pytest.CaptureFixture[str]) -> tuple[set[str], str]:
     return {row["bot"] for row in json.loads(output.out)["standings"]}, output.err
 
 
+@pytest.mark.slow
 def test_the_house_takes_the_empty_seats(capsys: pytest.CaptureFixture[str]) -> None:
     admit("mine")
 

@@ -216,9 +216,8 @@ def wait_for_child(process: subprocess.Popen[str]) -> None:
         assert process.poll() is None
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)], ids=["ctrl-c", "sigterm"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 def test_an_interrupted_tournament_exits_with_3_and_goes_on(tmp_path: Path, arena: Arena, number: int) -> None:
     whole = arena(
         "tournament", "--bots", str(SAMPLES), "--seed", "7", "--boards", "48", "--json", "--store", "whole.db"

@@ -219,6 +219,7 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 async def test_what_a_bot_writes_can_be_kept_without_control_codes(setup: Setup, tmp_path: Path) -> None:
     launcher = Launcher(replace(setup, logs=tmp_path / "logs"))
     entry = Entry("my/bot", command=("python", str(BOT), "sleep"), directory=BOT.parent)

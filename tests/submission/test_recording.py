@@ -76,8 +76,9 @@ def nothing_is_left(shelf: Shelf, *kept: str) -> bool:
     return folders == set(kept) and not received and not begun
 
 
+@pytest.mark.slow
 @needs_sandbox
-@pytest.mark.parametrize("apart", [pytest.param(False, marks=pytest.mark.slow), True], ids=["here", "apart"])
+@pytest.mark.parametrize("apart", [False, True], ids=["here", "apart"])
 async def test_a_sound_bot_becomes_current_with_all_its_steps(
     store: Store, shelf: Shelf, received: Callable[..., Version], apart: bool
 ) -> None:
