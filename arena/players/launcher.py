@@ -274,15 +274,19 @@ async def find_socket(process: Process, deadline: float) -> int:
     """Wait for the socket of a process in the sandbox, and return a file descriptor by which it can be dialled.
 
     What is dialled is what was looked at, whatever becomes of its path: a link to somebody else's socket is no socket, also
-    if it comes a moment later. Raises OSError if something else is there, FileNotFoundError if nothing is there in time.
+    if it comes a moment later. Raises FileNotFoundError if nothing is there in time, or the process ends before; OSError if
+    something else is there. The way leads through a keeper's part of /proc, which the kernel gives to root once that keeper
+    is ending: so "permission denied" may just be the first news of an end.
     """
     path = f"{process.folder}/{Path(SOCKET).name}"
     loop = asyncio.get_running_loop()
     while True:
         try:
             return _open_socket(path)
-        except FileNotFoundError:
-            if not process.folder or process.ended.done() or loop.time() > deadline:
+        except (FileNotFoundError, PermissionError, ProcessLookupError) as error:
+            if not process.folder or process.ended.done():
+                raise FileNotFoundError(path) from error
+            if loop.time() > deadline:
                 raise
         await asyncio.sleep(_LOOK_AGAIN)
 

@@ -11,6 +11,8 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from sandboxes import needs_sandbox
@@ -21,8 +23,8 @@ from arena.faults import Failure, FaultKind
 from arena.players import isolation
 from arena.players.base import Player, Setup
 from arena.players.isolation import enforce
-from arena.players.launcher import Launcher, make_command
-from arena.players.process import Command
+from arena.players.launcher import Launcher, find_socket, make_command
+from arena.players.process import Command, Process
 from arena.players.sandbox import SOCKET, Sandbox
 from arena.players.system_calls import REFUSED, make_filter
 from arena.players.watchdog import Watchdog, family, resident, share
@@ -79,6 +81,21 @@ async def test_why_a_bot_does_not_start_is_told_as_without_the_sandbox(
 ) -> None:
     with pytest.raises(BotUnusable, match=f"(?s)bot rogue: .*{complaint}"):
         await launch(*way).start()
+
+
+async def test_a_socket_is_not_waited_for_behind_a_process_that_has_just_ended() -> None:
+    ending = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, ending.pid, os.WEXITED | os.WNOWAIT)  # not reaped: its part of /proc is there, but root's
+    ended: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+    process = SimpleNamespace(folder=f"/proc/{ending.pid}/fd/3", ended=ended)
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.05, ended.set_result, None)
+
+    with pytest.raises(FileNotFoundError):
+        await find_socket(cast("Process", process), loop.time() + 60)
+
+    assert ended.done()
+    ending.wait()
 
 
 @needs_sandbox
