@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
@@ -14,8 +15,17 @@ import pytest
 import trustme
 from scripted_server import End, scripted
 
-from arena import client
-from arena.client import Begun, Received, ServerAddress, describe_archive, list_bots, run_on_server, submit, watch
+from arena.client import (
+    Begun,
+    Received,
+    ServerAddress,
+    calls,
+    describe_archive,
+    list_bots,
+    run_on_server,
+    submit,
+    watch,
+)
 from arena.competition import AdmissionStep, State, Version
 from arena.errors import ArenaError, BadConfig, BadInput, BadStore, Interrupted, Refused
 from arena.events import Notice
@@ -26,7 +36,7 @@ BROKEN = End()
 
 @pytest.fixture(autouse=True)
 def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(calls, "_FIRST_PAUSE", 0.01)
 
 
 @pytest.fixture
@@ -57,7 +67,15 @@ ADMITTED = [
 
 
 async def submitted(address: str, archive: Path, progress: Callable[[int], None] = lambda _sent: None) -> list[Any]:
-    submission = describe_archive(archive, build=False)
+    return await sent(address, describe_archive(archive, build=False), archive, progress)
+
+
+async def sent(
+    address: str,
+    submission: arena_pb2.Submission,
+    archive: Path,
+    progress: Callable[[int], None] = lambda _sent: None,
+) -> list[Any]:
     async with aclosing(submit(ServerAddress(address), submission, archive, progress)) as events:
         return [event async for event in events]
 
@@ -195,13 +213,34 @@ async def test_what_will_not_get_better_is_not_tried_again(archive: Path) -> Non
     assert len(server.asked) == 1
 
 
+async def test_an_archive_that_is_gone_is_told_of_and_nothing_is_sent(archive: Path) -> None:
+    submission = describe_archive(archive, build=False)
+    archive.unlink()
+    async with scripted(ADMITTED) as server:
+        with pytest.raises(BadInput, match=r"bot\.tar\.gz: this can't be read: No such file"):
+            await sent(server.address, submission, archive)
+
+    assert server.asked == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, for a file that opens but can't be read")
+async def test_an_archive_that_can_not_be_read_on_the_way_ends_the_call_at_once(archive: Path) -> None:
+    submission = describe_archive(archive, build=False)
+    short = End(grpc.StatusCode.INVALID_ARGUMENT, "0 bytes came", "BAD_ARCHIVE")
+    async with scripted([told(received=arena_pb2.SubmissionReceived()), short]) as server:
+        with pytest.raises(BadInput, match="/proc/self/mem: this can't be read: Input/output error"):
+            await sent(server.address, submission, Path("/proc/self/mem"))
+
+    assert server.archives == [b""]
+
+
 async def test_a_server_that_stays_away_is_given_up(archive: Path) -> None:
     stopping = End(grpc.StatusCode.UNAVAILABLE, "stopping", "STOPPING")
-    async with scripted(*[[stopping]] * client.ATTEMPTS, ADMITTED) as server:
+    async with scripted(*[[stopping]] * calls.ATTEMPTS, ADMITTED) as server:
         with pytest.raises(Refused, match="stopping"):
             await submitted(server.address, archive)
 
-    assert len(server.asked) == client.ATTEMPTS
+    assert len(server.asked) == calls.ATTEMPTS
 
 
 async def test_nobody_is_told_of_at_once(archive: Path) -> None:

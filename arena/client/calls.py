@@ -1,0 +1,91 @@
+"""Calls to a server: where it is, how it is reached, and what becomes of a call that breaks off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar
+
+import grpc
+import grpc.aio
+
+from arena.client.address import ServerAddress
+from arena.client.errors import error_of
+from arena.errors import ArenaError, BadInput
+from arena.v1 import arena_pb2_grpc
+
+R = TypeVar("R")
+Stub: TypeAlias = "arena_pb2_grpc.ArenaServiceAsyncStub"  # of the stubs for type checkers only
+Metadata = tuple[tuple[str, str], ...]
+
+ATTEMPTS: Final = 8
+"""How often a call that breaks off is made again before it is given up; the pauses between grow to 10 s."""
+
+UNARY_LIMIT: Final = 60.0
+"""Seconds that a call with one answer may take."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+_OPTIONS: Final = (("grpc.enable_http_proxy", 0), ("grpc.initial_reconnect_backoff_ms", 200))
+_LOCAL_OPTIONS: Final = (*_OPTIONS, ("grpc.default_authority", "localhost"))
+
+
+async def call(server: ServerAddress, make: Callable[[Stub, Metadata], Awaitable[R]]) -> R:
+    """Make a call that answers once; raise what the server raised."""
+    async with stub_of(server) as (stub, metadata):
+        try:
+            return await make(stub, metadata)
+        except grpc.aio.AioRpcError as error:
+            raise error_of(server, error) from error
+
+
+@asynccontextmanager
+async def stub_of(server: ServerAddress) -> AsyncIterator[tuple[Stub, Metadata]]:
+    """Offer the service of a server, and what shows it who calls; raise BadInput where a token could be overheard."""
+    if server.token and not (server.local or server.encrypted):
+        raise BadInput(
+            f"the token is not sent to {server.address} without TLS, where it could be overheard: leave --plaintext out"
+        )
+    metadata: Metadata = (("authorization", f"Bearer {server.token}"),) if server.token else ()
+    if server.encrypted:
+        channel = grpc.aio.secure_channel(server.address, _credentials(server), options=_OPTIONS)
+    else:
+        channel = grpc.aio.insecure_channel(server.address, options=_LOCAL_OPTIONS if server.local else _OPTIONS)
+    async with channel:
+        yield arena_pb2_grpc.ArenaServiceStub(channel), metadata
+
+
+def _credentials(server: ServerAddress) -> grpc.ChannelCredentials:
+    return grpc.ssl_channel_credentials(*map(_content, (server.authority, server.key, server.certificate)))
+
+
+def _content(path: Path | None) -> bytes | None:
+    try:
+        return None if path is None else path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: this can't be read: {error.strerror}") from None
+
+
+class Attempt:
+    """Calls that may break off, counted."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def begin_again(self) -> None:
+        """Forget earlier failures: there was progress."""
+        self._failures = 0
+
+    async def failed(self, error: ArenaError, *, again: bool, retry: float | None = None) -> None:
+        """Wait before the next attempt; raise the error where there is no hope."""
+        self._failures += 1
+        if self._failures >= ATTEMPTS or not (again or retry):
+            raise error
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (self._failures - 1))
+        await asyncio.sleep(max(pause, min(retry or 0.0, 60.0)))
+
+
+def broke_off(error: grpc.aio.AioRpcError) -> bool:
+    """Return whether a call ended because the server went away, or is about to."""
+    return error.code() is grpc.StatusCode.UNAVAILABLE
