@@ -55,8 +55,8 @@ class Program:
     """The games that it is to play; empty for all that it says it plays."""
     author: str = ""
 
-    def entry(self, folder: Path) -> Entry:
-        """Return the entry by which it plays, its files being in a folder."""
+    def entry(self, folder: Path, *, public_only: bool = False) -> Entry:
+        """Return the entry by which it plays, its files being in a folder, or at an address that may have to be public."""
         return Entry(
             self.name,
             command=self.command,
@@ -64,6 +64,7 @@ class Program:
             directory=folder,
             whole_directory=bool(self.command),
             tcp=self.tcp,
+            public_only=public_only and bool(self.address),
         )
 
     def to_json(self) -> dict[str, Any]:

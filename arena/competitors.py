@@ -34,12 +34,19 @@ def sample_bots() -> Path:
 
 
 def competitors(
-    store: Store, folder: Callable[[str], Path], game: str, notices: list[str], named: Sequence[Entry] = ()
+    store: Store,
+    folder: Callable[[str], Path],
+    game: str,
+    notices: list[str],
+    named: Sequence[Entry] = (),
+    *,
+    public_only: bool = False,
 ) -> list[Entry]:
     """Return the entries of the bots that were submitted and play a game.
 
-    `folder` gives the folder with the files of a digest; `named` are the organiser's own entries, which keep their names.
-    Notices say which versions play, and why a bot doesn't.
+    `folder` gives the folder with the files of a digest; `named` are the organiser's own entries, which keep their names;
+    with `public_only` bots at addresses are dialled only where everybody gets. Notices say which versions play, and why a bot
+    doesn't.
     """
     entries, playing = [], []
     taken = {name_key(entry.name) for entry in named}
@@ -51,20 +58,30 @@ def competitors(
         elif name_key(program.name) in taken:
             notices.append(f"plays without the {program.name} that was submitted: the organiser has a bot of this name")
         else:
-            entries.append(program.entry(folder(version.digest) if version.digest else Path.cwd()))
+            files = folder(version.digest) if version.digest else Path.cwd()
+            entries.append(program.entry(files, public_only=public_only))
             playing.append(f"{program.name} (version {version.number})")
     if playing:
         notices.append(f"of the bots that were submitted these play: {', '.join(playing)}")
     return entries
 
 
-def house_bots(others: Sequence[Entry], most: int | None = None) -> list[Entry]:
-    """Return bots of the house whose names nobody has, at most so many."""
-    taken = {name_key(entry.name) for entry in others}
+def with_house(
+    entries: Sequence[Entry], sides: int, notices: list[str], *, house: bool | None = None, hint: str = ""
+) -> list[Entry]:
+    """Return the entries with bots of the house, whose names nobody else has.
+
+    These take the seats that are left of so many `sides`; all of them play with `house`, none where that is False. A notice
+    names them, with a hint.
+    """
+    taken = {name_key(entry.name) for entry in entries}
     python = sample_bots() / "python"
     free = [
         Entry(name, command=("python", str(python / file)), directory=python)
         for name, file in HOUSE.items()
         if name not in taken
     ]
-    return free[:most]
+    most = {None: max(0, sides - len(entries)), True: len(free), False: 0}[house]
+    if added := free[:most]:
+        notices.append(f"bots of the house play along: {', '.join(entry.name for entry in added)}{hint}")
+    return [*entries, *added]

@@ -60,9 +60,9 @@ def _content_hash(path: Path) -> str:
 
 
 def portable_entry(entry: Entry) -> dict[str, Any]:
-    """Return an entry without what differs from machine to machine: its directory, and where Python lies."""
+    """Return an entry without what differs from machine to machine: its directory, where Python lies, what may be dialled."""
     values = entry.to_json()
-    del values["directory"]
+    del values["directory"], values["public_only"]
     values["command"] = [portable_word(word, entry.directory) for word in entry.command]
     return values
 

@@ -68,6 +68,8 @@ class Entry:
     """Whether the entry names its directory, so that all files in it belong to the bot."""
     tcp: bool = False
     """Whether a launched bot serves on a TCP port of the loopback interface instead of a unix socket."""
+    public_only: bool = False
+    """Whether the bot is dialled only while its address leads to where everybody gets, and not into this network."""
 
     @property
     def transport(self) -> str:

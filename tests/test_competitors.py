@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.competition import Program, State, Version
-from arena.competitors import HOUSE, competitors, house_bots, sample_bots
+from arena.competitors import HOUSE, competitors, sample_bots, with_house
 from arena.settings import Entry
 from arena.store import Store
 
@@ -98,7 +98,7 @@ def test_a_name_that_the_organiser_uses_is_the_organisers(store: Store) -> None:
 
 
 def test_bots_of_the_house_are_there_with_their_files() -> None:
-    entries = house_bots([])
+    entries = with_house([], 4, [], house=True)
 
     assert [entry.name for entry in entries] == list(HOUSE)
     for entry in entries:
@@ -107,7 +107,31 @@ def test_bots_of_the_house_are_there_with_their_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "names"), [(0, []), (2, ["careful", "lowest"]), (None, ["careful", "lowest", "random"])]
+    ("sides", "house", "names"),
+    [
+        (1, None, []),
+        (3, None, ["careful", "lowest"]),
+        (6, None, ["careful", "lowest", "random"]),
+        (1, True, ["careful", "lowest", "random"]),
+        (6, False, []),
+    ],
 )
-def test_the_house_has_no_name_that_is_taken(most: int | None, names: list[str]) -> None:
-    assert [entry.name for entry in house_bots([Entry("COUNTING")], most)] == names
+def test_the_house_takes_the_seats_that_are_left_under_names_that_are_free(
+    sides: int, house: bool | None, names: list[str]
+) -> None:
+    notices: list[str] = []
+
+    entries = with_house([Entry("COUNTING")], sides, notices, house=house, hint=" (so)")
+
+    assert [entry.name for entry in entries] == ["COUNTING", *names]
+    assert notices == ([f"bots of the house play along: {', '.join(names)} (so)"] if names else [])
+
+
+def test_a_server_dials_only_public_addresses_of_bots_that_were_submitted(store: Store) -> None:
+    submit(store, Program("afar", address="bots.example.org:50051"), "")
+    submit(store, Program("mine", ("./bot",)), "b")
+
+    entries = competitors(store, Path, "hearts-classic", [], public_only=True)
+
+    assert {entry.name: entry.public_only for entry in entries} == {"afar": True, "mine": False}
+    assert not any(entry.public_only for entry in competitors(store, Path, "hearts-classic", []))

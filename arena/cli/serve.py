@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,7 +116,7 @@ def command(
         config=read_file(config) if config else "{}",
         config_path=(config or Path("bots.yaml")).absolute(),
         incremental=incremental,
-        private_addresses=private_addresses,
+        admission=replace(Terms().admission, private_addresses=private_addresses),
     )
     tls = Tls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None
     asyncio.run(_serve(_Wanted(listen, store, terms, tls, private, files)))

@@ -182,7 +182,7 @@ async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, tell
     from arena.cli.interrupts import stopping_on_signals
     from arena.competition import LOCAL, State, Version
     from arena.store import Store
-    from arena.submission.addresses import running_program
+    from arena.submission.running import running_program
 
     with Store.open(store_url) as store:
         shelf = shelf_of(store, files)
@@ -253,8 +253,8 @@ async def _terms_here(telling: _Telling) -> Terms:
     enforcement = await try_isolation(Isolation.AUTO, Limits())
     if enforcement.sandbox is None:
         telling.warn(f"NO SANDBOX: the bot can read and change whatever you can, since {enforcement.obstacle}")
-        return Terms(isolation=Isolation.NONE)
-    return Terms(isolation=Isolation.BUBBLEWRAP)
+        return Terms(isolation=Isolation.NONE, private_addresses=True)
+    return Terms(isolation=Isolation.BUBBLEWRAP, private_addresses=True)
 
 
 # --- What is told ---

@@ -158,7 +158,7 @@ def _named_bots(path: Path, overrides: Mapping[str, Any]) -> Config | None:
 
 def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any]) -> Config:
     """Return the bots that were submitted, with the settings of the bots.yaml if there is one."""
-    from arena.competitors import competitors, house_bots
+    from arena.competitors import competitors, with_house
     from arena.config import Config, load_config, parse_config
     from arena.settings import game_of
 
@@ -177,12 +177,8 @@ def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how:
         where = f"{path} lists no bots" if there else f"there is no {path} here"
         why = f"no bot that was submitted plays {config.settings.game}" if notices else "no bot was submitted"
         raise BadInput(f"{where}, and {why}: list some, or submit one with `arena submit DIR`")
-    missing = len(game_of(config.settings).sides) - len(entries)
-    if house or (house is None and missing > 0):
-        added = house_bots(entries, None if house else missing)
-        entries += added
-        names = ", ".join(entry.name for entry in added)
-        notices.append(f"bots of the house play along: {names} (--no-house leaves them out)")
+    hint = " (--no-house leaves them out)"
+    entries = with_house(entries, len(game_of(config.settings).sides), notices, house=house, hint=hint)
     for notice in notices:
         click.echo(f"note: {notice}", err=True)
     return Config(config.settings, tuple(entries))

@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 
 from arena.faults import FaultKind
+from arena.players.endpoint import Target
 from arena.players.process import Exit
 from arena.text import clean_line
 
@@ -66,11 +67,12 @@ class CallFailed(Exception):
 
 
 class Channel:
-    """A channel to the server at a target, `host:port` or `unix:/path`."""
+    """A channel to the server at a target."""
 
-    def __init__(self, target: str) -> None:
-        authority = (("grpc.default_authority", "localhost"),) if target.startswith("unix:") else ()
-        self._channel = grpc.aio.insecure_channel(target, options=_OPTIONS + authority)
+    def __init__(self, target: Target) -> None:
+        called = "localhost" if target.address.startswith("unix:") else target.authority
+        authority = (("grpc.default_authority", called),) if called else ()
+        self._channel = grpc.aio.insecure_channel(target.address, options=_OPTIONS + authority)
         self._methods: dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]] = {
             name: self._channel.unary_unary(f"/arena.v1.BotService/{name}")
             for name in ("Describe", "Decide", "FinishDeals")

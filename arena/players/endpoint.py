@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
+from arena.errors import BotUnusable, Refused
+from arena.players.addresses import public_target
 from arena.players.process import Exit
 from arena.settings import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a channel leads."""
+
+    address: str
+    """In gRPC's words, such as `host:port`, `ipv4:NUMBER:port` or `unix:/path`."""
+    authority: str = ""
+    """What the server there is called, where its address doesn't say it."""
 
 
 class Endpoint(ABC):
@@ -33,8 +46,8 @@ class Endpoint(ABC):
         return False
 
     @abstractmethod
-    async def open(self, deadline: float) -> str:
-        """Start it, or find it, and return its gRPC target; raise BotUnusable if that can't be.
+    async def open(self, deadline: float) -> Target:
+        """Start it, or find it, and return where it serves; raise BotUnusable if that can't be.
 
         `deadline` is when it must have started, on the event loop's clock.
         """
@@ -74,9 +87,14 @@ class Address(Endpoint):
         """Whether the arena's own processors do the work: not that it knows."""
         return False
 
-    async def open(self, deadline: float) -> str:
-        """Return the address."""
-        return self._entry.address
+    async def open(self, deadline: float) -> Target:
+        """Return the address; by its numbers, looked up now, where it has to be public."""
+        if not self._entry.public_only:
+            return Target(self._entry.address)
+        try:
+            return Target(await public_target(self._entry.address), authority=self._entry.address)
+        except Refused as refusal:
+            raise BotUnusable(f"bot {self._entry.name}: {refusal}") from None
 
     async def explain(self, reason: str) -> str:
         """Say what could not be reached, and the cure."""

@@ -22,7 +22,7 @@ from secrets import token_hex
 from arena.errors import BotUnusable
 from arena.players.base import Player, Setup, Transport
 from arena.players.connection import Connection
-from arena.players.endpoint import Endpoint
+from arena.players.endpoint import Endpoint, Target
 from arena.players.freezer import Freezer, find_groups, parent_of
 from arena.players.lag import Lag
 from arena.players.process import Command, Exit, Process, Supervisor
@@ -136,7 +136,7 @@ class LaunchedBot(Endpoint):
         if self._freezer is not None:
             self._freezer.thaw()
 
-    async def open(self, deadline: float) -> str:
+    async def open(self, deadline: float) -> Target:
         """Start the process and return where it serves, or is to serve."""
         sandbox = self._launcher.sandbox
         if sandbox is not None:
@@ -149,9 +149,9 @@ class LaunchedBot(Endpoint):
         process = await self._launch(make_command(self._entry, self._address))
         if self._launcher.freezes:
             self._freezer = Freezer(parent_of(process.pid))
-        return self._address
+        return Target(self._address)
 
-    async def _open_in(self, sandbox: Sandbox, deadline: float) -> str:
+    async def _open_in(self, sandbox: Sandbox, deadline: float) -> Target:
         """Start the process in the sandbox, wait for its socket, and return where that can be dialled."""
         self._address = f"127.0.0.1:{PORT}" if self._entry.tcp else f"unix:{SOCKET}"
         self._folder = self._launcher.make_folder()
@@ -165,10 +165,10 @@ class LaunchedBot(Endpoint):
         try:
             self._socket = await find_socket(process, deadline)
         except FileNotFoundError:
-            return f"unix:{process.folder}"  # there is nobody to answer, as the caller will find out
+            return Target(f"unix:{process.folder}")  # there is nobody to answer, as the caller will find out
         except OSError as error:
             raise BotUnusable(await self.explain(f"did not open its socket: {error}")) from None
-        return f"unix:/proc/self/fd/{self._socket}"
+        return Target(f"unix:/proc/self/fd/{self._socket}")
 
     async def _launch(self, command: Command) -> Process:
         log = self._launcher.log_file(self._entry, self._instance)

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arena.clock import TimeControl
 from arena.competition import LOCAL, Run, Version
-from arena.competitors import competitors, house_bots
+from arena.competitors import competitors, with_house
 from arena.config import Config, parse_config
 from arena.entries import name_key
 from arena.errors import BadInput, Refused
@@ -23,11 +22,9 @@ from arena.server.calendar import Calendar
 from arena.server.limits import Quotas
 from arena.server.tournaments import CALENDAR, Tournaments, new_request
 from arena.server.uploads import Patience, sweep
-from arena.settings import Entry, Isolation, Limits, Settings, game_of
+from arena.settings import Entry, Isolation, Settings, game_of
 from arena.store import Store
-from arena.submission.addresses import check_address
 from arena.submission.admission import Terms as AdmissionTerms
-from arena.submission.archive import Bounds
 from arena.submission.recording import admit_and_record
 from arena.submission.shelf import Shelf
 from arena.tournament import Pace, run_tournament
@@ -41,9 +38,7 @@ class Terms:
     pace: Pace = field(default_factory=Pace)
     quotas: Quotas = field(default_factory=Quotas)
     patience: Patience = field(default_factory=Patience)
-    admission: AdmissionTerms = field(
-        default_factory=lambda: AdmissionTerms(TimeControl(), Isolation.BUBBLEWRAP, Limits(), Bounds())
-    )
+    admission: AdmissionTerms = field(default_factory=lambda: AdmissionTerms(isolation=Isolation.BUBBLEWRAP))
     admissions: int = 1
     """Admissions at once."""
     calendar: Calendar = field(default_factory=Calendar)
@@ -52,8 +47,6 @@ class Terms:
     config_path: Path = field(default_factory=lambda: Path("bots.yaml"))
     incremental: bool = False
     """Whether the calendar's tournaments keep results between versions that have met before."""
-    private_addresses: bool = False
-    """Whether bots may run at addresses that only this network reaches."""
 
 
 class Competition:
@@ -161,27 +154,14 @@ class Competition:
         config = self._read(run)
         if run.who != CALENDAR and config.entries:
             return config.settings, config.entries, False
-        entries = [*config.entries, *await self._competitors(config, notices)]
+        public_only = not self.terms.admission.private_addresses
+        game, named = config.settings.game, config.entries
+        submitted = competitors(self.store, self.shelf.folder, game, notices, named, public_only=public_only)
+        entries = [*named, *submitted]
         if not entries:
             raise BadInput("no bot that plays this game is admitted yet: `arena submit` submits one")
-        missing = len(game_of(config.settings).sides) - len(entries)
-        if house := house_bots(entries, max(0, missing)):
-            entries += house
-            notices.append(f"bots of the house take empty seats: {', '.join(entry.name for entry in house)}")
+        entries = with_house(entries, len(game_of(config.settings).sides), notices)
         return replace(config.settings, isolation=Isolation.BUBBLEWRAP), tuple(entries), True
-
-    async def _competitors(self, config: Config, notices: list[str]) -> list[Entry]:
-        """Return the entries of the bots that were submitted and can play; say why others can't."""
-        able = []
-        for entry in competitors(self.store, self.shelf.folder, config.settings.game, notices, config.entries):
-            try:
-                if entry.address:
-                    await check_address(entry.address, private=self.terms.private_addresses)
-            except BadInput as error:
-                notices.append(f"plays without {entry.name}: {error}")
-            else:
-                able.append(entry)
-        return able
 
 
 async def _sandbox_obstacle(terms: AdmissionTerms) -> str:

@@ -20,8 +20,8 @@ from arena.server.gate import Caller, Gate, Right
 from arena.server.limits import AtOnce, Rate
 from arena.server.tournaments import new_request
 from arena.server.uploads import check_size, next_part, receive
-from arena.submission.addresses import running_program
 from arena.submission.admission import StepBegun
+from arena.submission.running import running_program
 from arena.text import clean_line
 from arena.v1 import arena_pb2, arena_pb2_grpc
 from arena.wire import encode_bot, encode_step, encode_version
@@ -218,7 +218,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
                     size=archive.size,
                 )
             elif kind == "running":
-                bot, private = submission.running, self._competition.terms.private_addresses
+                bot, private = submission.running, self._competition.terms.admission.private_addresses
                 program = await running_program(bot.address, bot.name, bot.games, bot.author, private=private)
                 version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC), program=program)
             else:

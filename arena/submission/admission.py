@@ -50,6 +50,8 @@ class Terms:
     build_seconds: float = 600.0
     build_memory: int = 2_000_000_000
     """Bytes, of which half may be files of compilers' caches."""
+    private_addresses: bool = False
+    """Whether bots may run at addresses that only this machine or its network reaches."""
     step_seconds: float = 900.0
     """How long the check, and the match against itself, may take: a bot that is slow all the time keeps others waiting."""
 
@@ -170,7 +172,7 @@ class _Admission:
     @property
     def _entry(self) -> Entry:
         assert self._program is not None
-        return self._program.entry(self._tree)
+        return self._program.entry(self._tree, public_only=not self._terms.private_addresses)
 
     # --- The steps ---
 

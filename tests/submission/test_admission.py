@@ -196,15 +196,18 @@ async def test_a_bot_at_an_address_plays_against_the_arenas_own(
     (tmp_path / "bot.py").write_text(PYTHON["bot.py"])
     entry = Entry("served", command=("python", "bot.py"), directory=tmp_path, whole_directory=True, tcp=True)
     bot = LaunchedBot(entry, "0", launcher)
-    address = await bot.open(0.0)
+    address = (await bot.open(0.0)).address
     program = Program("neighbour", address=address, games=("heartswitch",))
     version = Version(token_hex(16), "somebody", State.WAITING, datetime.now(UTC), program=program)
     claims = Claims()
     try:
-        steps = await admitted(version, shelf, claim=claims)
+        refused = await admitted(version, shelf)
+        steps = await admitted(version, shelf, replace(TERMS, private_addresses=True), claim=claims)
     finally:
         await bot.close(in_peace=True)
 
+    assert verdicts(refused)[2] == Verdict.FAIL
+    assert "not reachable from everywhere (127.0.0.1)" in refused["check"].detail
     assert claims.made == [(program, "", 0)]
     assert verdicts(steps) == [Verdict.SKIPPED, Verdict.SKIPPED, Verdict.PASS, Verdict.PASS]
     assert "heartswitch with 4 players against a simple bot" in steps["play"].detail

@@ -1,24 +1,20 @@
-"""Whether a bot may be reached at an address: a server must not be made to ask what only its own network can reach."""
+"""Where bots may be reached: a server must not be made to ask what only its own network can reach."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import socket
-from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import Final
+from typing import Final, TypeAlias
 
-from arena.competition import Program
-from arena.document import Wrong
-from arena.entries import check_name
 from arena.errors import Refused
-from arena.games import game_names
-from arena.manifest import MAX_AUTHOR
 from arena.text import clean_line
 
 PATIENCE: Final = 10.0
 """Seconds that finding a name's addresses may take."""
+
+_Number: TypeAlias = IPv4Address | IPv6Address
 
 _FORM: Final = re.compile(r"(?:(?P<name>[A-Za-z0-9_.-]{1,253})|\[(?P<six>[0-9A-Fa-f:.]{2,45})\]):(?P<port>[0-9]{1,5})")
 _SCHEMES: Final = frozenset({"unix", "unix-abstract", "dns", "ipv4", "ipv6", "vsock", "xds", "http", "https"})
@@ -35,30 +31,20 @@ async def check_address(address: str, *, private: bool) -> None:
     network, multicast and reserved ones. A name is refused if any of its addresses is.
     """
     host, port = _parse(address)
-    if private:
-        return
-    for found in await _resolve(host, port):
-        if not _is_public(found):
-            raise _refuse(
-                f"{clean_line(address, 100)} is not reachable from everywhere ({found}): give a public address,"
-                f" or submit the bot's files"
-            )
+    if not private:
+        await _resolve_public(host, port)
 
 
-async def running_program(address: str, name: str, games: Iterable[str], author: str, *, private: bool) -> Program:
-    """Return what a version of a bot that runs already is; raise Refused for an address, a name or a game that is none."""
-    await check_address(address, private=private)
-    try:
-        named = check_name(name)
-    except Wrong as wrong:
-        raise Refused("BAD_NAME", f"{clean_line(name)!r} can't be a bot's name: {wrong.message}") from None
-    played = tuple(games)
-    for game in played:
-        if game not in game_names():
-            raise Refused(
-                "BAD_INPUT", f"no game is called {clean_line(game, 64)!r}: there are {', '.join(game_names())}"
-            )
-    return Program(named, address=address, games=played, author=clean_line(author, MAX_AUTHOR))
+async def public_target(address: str) -> str:
+    """Return the gRPC target of numbers that a public `host:port` stands for now; raise Refused where it is no such.
+
+    Whoever dials that is led nowhere else by a name that means something else a moment later.
+    """
+    host, port = _parse(address)
+    found = await _resolve_public(host, port)
+    family = next((each.version for each in found if _has_route(each, port)), found[0].version)
+    numbers = [f"[{each}]:{port}" if family == 6 else f"{each}:{port}" for each in found if each.version == family]
+    return f"ipv{family}:{','.join(numbers)}"
 
 
 def _parse(address: str) -> tuple[str, int]:
@@ -70,7 +56,19 @@ def _parse(address: str) -> tuple[str, int]:
     return form["name"] or form["six"], int(form["port"])
 
 
-async def _resolve(host: str, port: int) -> list[IPv4Address | IPv6Address]:
+async def _resolve_public(host: str, port: int) -> list[_Number]:
+    """Return the addresses of a host, one at least; raise Refused where any is not reachable from everywhere."""
+    found = await _resolve(host, port)
+    for each in found:
+        if not _is_public(each):
+            raise _refuse(
+                f"{clean_line(host, 100)}:{port} is not reachable from everywhere ({each}): give a public address,"
+                f" or submit the bot's files"
+            )
+    return found
+
+
+async def _resolve(host: str, port: int) -> list[_Number]:
     try:
         async with asyncio.timeout(PATIENCE):
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -79,7 +77,13 @@ async def _resolve(host: str, port: int) -> list[IPv4Address | IPv6Address]:
         raise _refuse(f"the name {clean_line(host, 100)} is not found: mend it, or try again later") from None
 
 
-def _is_public(address: IPv4Address | IPv6Address) -> bool:
+def _has_route(address: _Number, port: int) -> bool:
+    """Return whether this machine knows a way to an address; nothing is sent."""
+    with socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+        return probe.connect_ex((str(address), port)) == 0
+
+
+def _is_public(address: _Number) -> bool:
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
         if inner and not _is_public(inner):
