@@ -15,16 +15,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from arena.competition import AdmissionStep, Version
-from arena.errors import ArenaError
+from arena.errors import ArenaError, Refused
 from arena.store import Store
 from arena.submission.admission import StepBegun
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS: Final = 3
-"""How often an admission is begun again that failed through the arena's own fault."""
+"""After so many attempts that failed through the arena's own fault whoever follows an admission is told so."""
 
-_PAUSE: Final = 2.0
+FIRST_PAUSE: Final = 2.0
+LONGEST_PAUSE: Final = 600.0
+"""Seconds between attempts, which grow from the first to the longest; meanwhile others are admitted."""
 
 Event = StepBegun | AdmissionStep | Version
 Admit = Callable[[Version], AsyncGenerator[Event, None]]
@@ -36,6 +38,8 @@ class _Admission:
     """One submission on its way."""
 
     version: Version
+    attempts: int = 0
+    """How many have failed through the arena's own fault."""
     events: list[Event] = field(default_factory=list)
     error: ArenaError | None = None
     over: bool = False
@@ -65,6 +69,7 @@ class Admissions:
         self._known: dict[str, _Admission] = {}
         self._wanted = asyncio.Semaphore(0)
         self._workers: list[asyncio.Task[None]] = []
+        self._resting: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Begin, with what an earlier server left."""
@@ -76,17 +81,16 @@ class Admissions:
         """Put a waiting version into the queue, where it isn't yet; return how many are before it."""
         if version.submission not in self._known:
             self._known[version.submission] = admission = _Admission(version)
-            self._queue.append(admission)
-            self._wanted.release()
+            self._put(admission)
         return next(
             (place for place, each in enumerate(self._queue) if each.version.submission == version.submission), 0
         )
 
     async def close(self) -> None:
         """Stop; what is not decided stays to be decided."""
-        for worker in self._workers:
-            worker.cancel()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        for task in (*self._workers, *self._resting):
+            task.cancel()
+        await asyncio.gather(*self._workers, *self._resting, return_exceptions=True)
 
     async def follow(self, submission: str) -> AsyncGenerator[Event, None]:
         """Yield what happens to a submission, from its first step to its decision; raise ArenaError where that fails.
@@ -110,34 +114,59 @@ class Admissions:
         if admission.error is not None:
             raise admission.error
 
+    def _put(self, admission: _Admission) -> None:
+        self._queue.append(admission)
+        self._wanted.release()
+
     async def _work(self) -> None:
         while True:
             await self._wanted.acquire()
             admission = self._queue.popleft()
-            try:
-                await self._try(admission)
-            finally:
-                self._known.pop(admission.version.submission, None)
+            failure = await self._try(admission)
+            if failure is None:
+                del self._known[admission.version.submission]
+                continue
+            admission.attempts += 1
+            if admission.attempts >= ATTEMPTS:
+                text = f"{failure}: this is the arena's own fault, and it is tried again; `arena bots` shows what becomes of it"
+                await admission.tell(error=ArenaError(text), over=True)
+            resting = asyncio.create_task(self._rest(admission))
+            self._resting.add(resting)
+            resting.add_done_callback(self._resting.discard)
 
-    async def _try(self, admission: _Admission) -> None:
-        """Admit; begin again where the arena itself fails, and leave it to the next start in the end."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                async with aclosing(self._admit(admission.version)) as events:
-                    async for event in events:
-                        await admission.tell(event)
-                await admission.tell(over=True)
-            except asyncio.CancelledError:
-                stopped = ArenaError("the server was stopped: the admission goes on when it is started again")
-                with suppress(asyncio.CancelledError):
-                    await admission.tell(error=stopped, over=True)
-                raise
-            except Exception as error:
-                log.exception("admission %s failed, attempt %d", admission.version.submission, attempt)
-                if attempt == ATTEMPTS:
-                    failure = error if isinstance(error, ArenaError) else ArenaError(f"{type(error).__name__}: {error}")
-                    await admission.tell(error=failure, over=True)
-                    return
-                await asyncio.sleep(_PAUSE)
-            else:
-                return
+    async def _rest(self, admission: _Admission) -> None:
+        """Put an admission that failed into the queue again after a while; who follows it then sees a new beginning."""
+        try:
+            await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (admission.attempts - 1)))
+        except asyncio.CancelledError:
+            await _stopped(admission)
+            raise
+        if admission.over:
+            admission = _Admission(admission.version, attempts=admission.attempts)
+            self._known[admission.version.submission] = admission
+        self._put(admission)
+
+    async def _try(self, admission: _Admission) -> ArenaError | None:
+        """Admit; return what went wrong where the arena itself fails, so that it is worth to try again."""
+        try:
+            async with aclosing(self._admit(admission.version)) as events:
+                async for event in events:
+                    await admission.tell(event)
+            await admission.tell(over=True)
+        except asyncio.CancelledError:
+            await _stopped(admission)
+            raise
+        except Refused as gone:
+            await admission.tell(error=gone, over=True)
+        except Exception as error:
+            log.exception("admission %s failed, attempt %d", admission.version.submission, admission.attempts + 1)
+            return error if isinstance(error, ArenaError) else ArenaError(f"{type(error).__name__}: {error}")
+        return None
+
+
+async def _stopped(admission: _Admission) -> None:
+    """Tell who follows an admission that the server ends."""
+    if not admission.over:
+        stopped = ArenaError("the server was stopped: the admission goes on when it is started again")
+        with suppress(asyncio.CancelledError):
+            await admission.tell(error=stopped, over=True)

@@ -38,7 +38,7 @@ def _take(path: Path, deed: str) -> int:
             raise BadStore(f"{path} cannot be written: {error.strerror}; it marks who uses the database") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(file, path):
+            if is_at(file, path):
                 return file
             os.close(file)  # its holder has just removed it: another one may lie there by now
         except OSError as error:
@@ -50,7 +50,8 @@ def _take(path: Path, deed: str) -> int:
             ) from error
 
 
-def _is_at(file: int, path: Path) -> bool:
+def is_at(file: int, path: Path) -> bool:
+    """Return whether an open file, or folder, is the one that lies at a path now."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:

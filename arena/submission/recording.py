@@ -11,8 +11,8 @@ import shutil
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Collection
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from os import environ
 from pathlib import Path
@@ -29,6 +29,8 @@ from arena.submission.shelf import Shelf
 PATIENCE: Final = 20.0
 """Seconds that a worker has to end by itself."""
 
+_LOOK_AGAIN: Final = 0.1
+
 
 async def admit_and_record(
     store: Store,
@@ -43,21 +45,40 @@ async def admit_and_record(
     """Admit a waiting version, and yield what happens and at last what it has become; to be used under `aclosing`.
 
     With `apart` that is done in a process of its own. `reserved` are the keys of names that nobody may have, `most_bots` how
-    many bots an owner may have. Where the same content is there already, that version is the last value. Raises ArenaError
-    where the arena itself is at fault; the version then goes on waiting, as when this is cancelled.
+    many bots an owner may have. Where the same content is there already, that version is the last value. Where another
+    process admits the version, that is waited for, and what came of it is told. Raises ArenaError where the arena itself is at
+    fault; the version then goes on waiting, as when this is cancelled.
     """
-    recording = _Recording(store, version, shelf, reserved, most_bots)
-    store.submissions.begin_again(version.submission)
-    admitting = _admit_apart if apart else admit
-    try:
-        async with aclosing(admitting(version, shelf, terms, recording.claim)) as events:
-            async for event in events:
-                if isinstance(event, AdmissionStep):
-                    recording.add(event)
-                yield event
-    finally:
-        await asyncio.to_thread(shelf.sweep)
-    yield await asyncio.to_thread(recording.decide)
+    async with _alone(shelf, version.submission):
+        decided = store.submissions.find(version.submission)
+        if decided is not None and decided.state is not State.WAITING:
+            for step in store.submissions.steps(version.submission):
+                yield step
+            yield decided
+            return
+        recording = _Recording(store, version, shelf, reserved, most_bots)
+        store.submissions.begin_again(version.submission)
+        admitting = _admit_apart if apart else admit
+        try:
+            async with aclosing(admitting(version, shelf, terms, recording.claim)) as events:
+                async for event in events:
+                    if isinstance(event, AdmissionStep):
+                        recording.add(event)
+                    yield event
+        finally:
+            await asyncio.to_thread(shelf.sweep)
+        yield await asyncio.to_thread(recording.decide)
+
+
+@asynccontextmanager
+async def _alone(shelf: Shelf, submission: str) -> AsyncIterator[None]:
+    """Hold a submission, once nobody else does."""
+    while True:
+        with shelf.alone(submission) as held:
+            if held:
+                yield
+                return
+        await asyncio.sleep(_LOOK_AGAIN)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ any more is thrown away.
     <digest>/               the files of a version, as it plays
     incoming/<submission>   an archive as it was received
     staging/<name>/         something in the making
+    staging/<submission>/   empty: held by whoever admits the submission
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from secrets import token_hex
 from typing import Final, Self
 
 from arena.errors import BadInput, BadStore
+from arena.store.lock import is_at
 
 SUFFIX: Final = ".bots"
 
@@ -58,9 +60,7 @@ class Shelf:
 
     def incoming(self, submission: str) -> Path:
         """Return where the archive of a submission is kept, in a folder that is there; raise BadInput for what is no id."""
-        if not _SUBMISSION.fullmatch(submission):
-            raise BadInput(f"{submission!r} is no id of a submission: that has 32 hexadecimal digits")
-        return self._folder("incoming") / submission
+        return self._folder("incoming") / _checked(submission)
 
     def remove_incoming(self, submission: str) -> None:
         """Remove the archive of a submission, if it is there."""
@@ -81,6 +81,21 @@ class Shelf:
         finally:
             _throw_away(folder)
             os.close(lock)
+
+    @contextmanager
+    def alone(self, submission: str) -> Iterator[bool]:
+        """Hold a submission, if nobody does: only one process at a time, and one task in it, is to admit it.
+
+        Yields whether it is held; raises BadInput for what is no id.
+        """
+        folder = self._folder("staging") / _checked(submission)
+        lock = _lock(folder)
+        try:
+            yield lock is not None
+        finally:
+            if lock is not None:
+                _throw_away(folder)
+                os.close(lock)
 
     def adopt(self, tree: Path, digest: str) -> Path:
         """Give a tree in the staging its place under its digest, and return that; what was there is thrown away.
@@ -144,17 +159,38 @@ class Shelf:
         return folder
 
     def _stage(self) -> tuple[Path, int]:
-        """Make a folder and lock it; another process may throw it away before it is locked."""
-        parent = self._folder("staging")
+        """Make a folder and lock it."""
         while True:
-            folder = parent / token_hex(8)
+            folder = self._folder("staging") / token_hex(8)
+            lock = _lock(folder)
+            if lock is not None:
+                return folder, lock
+
+
+def _checked(submission: str) -> str:
+    if not _SUBMISSION.fullmatch(submission):
+        raise BadInput(f"{submission!r} is no id of a submission: that has 32 hexadecimal digits")
+    return submission
+
+
+def _lock(folder: Path) -> int | None:
+    """Make a folder, if it isn't there, and lock it; None where another one holds it.
+
+    Another process may throw it away before it is locked.
+    """
+    while True:
+        with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-            with suppress(FileNotFoundError):
-                lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                if folder.exists():
-                    return folder, lock
+        with suppress(FileNotFoundError):
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
                 os.close(lock)
+                return None
+            if is_at(lock, folder):
+                return lock
+            os.close(lock)
 
 
 def _throw_away(folder: Path) -> None:

@@ -114,6 +114,24 @@ async def test_a_refused_bot_leaves_its_steps_and_no_files(
     assert store.submissions.bots() == []
 
 
+@needs_sandbox
+async def test_two_who_admit_the_same_submission_see_one_admission(
+    store: Store, shelf: Shelf, received: Callable[..., Version]
+) -> None:
+    version = received(EXITING)
+
+    first, second = await asyncio.gather(*(record(store, version, shelf, apart=apart) for apart in (False, True)))
+
+    assert first[-1] == second[-1]
+    assert isinstance(first[-1], Version)
+    assert first[-1].state is State.REFUSED
+    begun = [event for event in (*first, *second) if isinstance(event, StepBegun)]
+    assert [step.name for step in begun] == ["unpack", "check"]
+    steps = [[event for event in events if isinstance(event, AdmissionStep)] for events in (first, second)]
+    assert steps[0] == steps[1] == store.submissions.steps(version.submission)
+    assert nothing_is_left(shelf)
+
+
 @pytest.mark.slow
 @needs_sandbox
 async def test_a_refused_bot_that_is_submitted_again_is_admitted_anew(
