@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.admission import version_values
 from arena.cli.options import USUAL_SERVER, json_option, server_of, server_options, store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
@@ -122,7 +123,7 @@ def _print_versions(versions: Versions, *, as_json: bool) -> None:
     from rich.table import Table
 
     if as_json:
-        print_json([_as_values(version, steps) for version, steps in versions])
+        print_json([version_values(version, steps, logs=False) for version, steps in versions])
         return
     console = make_console()
     for version, steps in versions:
@@ -132,27 +133,6 @@ def _print_versions(versions: Versions, *, as_json: bool) -> None:
             cure = f"\ncure: {clean_line(step.cure, 2000)}" if step.cure else ""
             table.add_row(step.name, step.verdict, clean_line(step.detail, 2000) + cure)
         console.print(table)
-
-
-def _as_values(version: Version, steps: Sequence[AdmissionStep]) -> dict[str, Any]:
-    return {
-        "version": version.number,
-        "state": version.state.value,
-        "created": version.created.isoformat(timespec="seconds"),
-        "digest": version.digest or None,
-        "size": version.size,
-        "submission": version.submission,
-        "steps": [
-            {
-                "step": step.name,
-                "verdict": step.verdict.value,
-                "detail": step.detail,
-                "cure": step.cure,
-                "seconds": step.seconds,
-            }
-            for step in steps
-        ],
-    }
 
 
 def _print_log(bot: str, versions: Versions, name: str, number: int | None) -> None:

@@ -7,37 +7,28 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.admission import Telling, size_text
 from arena.cli.options import USUAL_SERVER, files_option, json_option, server_of, server_options, shelf_of, store_option
-from arena.cli.output import VERDICT_STYLES, make_console, print_json
+from arena.cli.output import make_console
 from arena.errors import BadInput, Interrupted
-from arena.text import clean_line, clean_lines
+from arena.text import clean_lines
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from arena.client import Begun, Received, ServerAddress
-    from arena.competition import AdmissionStep, Program, Version
+    from arena.client import ServerAddress
+    from arena.competition import Program, Version
     from arena.manifest import Manifest
     from arena.store import Store
-    from arena.submission.admission import StepBegun, Terms
+    from arena.submission.admission import Terms
     from arena.submission.shelf import Shelf
-    from arena.v1 import arena_pb2
-
-REFUSED: Final = 1
-"""The exit code where the bot is refused."""
-
-_LOG_LINES: Final = 30
-"""So many lines of a failed step's log are shown."""
 
 EXAMPLE = """\b
 Examples:
@@ -105,7 +96,7 @@ def command(
         wanted = _Wanted(None, address=address or "", name=name or "", games=games, author=author)
         if bot is not None:
             wanted = _package(bot, Path(scratch), source=source)
-        telling = _Telling(make_console(), as_json=as_json)
+        telling = Telling(make_console(), as_json=as_json)
         if server is not None:
             asyncio.run(_submit_there(wanted, server, telling))
         else:
@@ -131,7 +122,7 @@ def _package(bot: Path, scratch: Path, *, source: bool) -> _Wanted:
     if manifest.build and not source:
         _build(bot, manifest)
     package = pack(bot, manifest, scratch / "bot.tar.gz", source=source)
-    click.echo(f"packed {package.files:,} files of {manifest.entry.name}, {_size(package.size)}", err=True)
+    click.echo(f"packed {package.files:,} files of {manifest.entry.name}, {size_text(package.size)}", err=True)
     return _Wanted(package.archive, build=package.build)
 
 
@@ -161,7 +152,7 @@ def _build(folder: Path, manifest: Manifest) -> None:
 # --- Where it goes ---
 
 
-async def _submit_there(wanted: _Wanted, server: ServerAddress, telling: _Telling) -> None:
+async def _submit_there(wanted: _Wanted, server: ServerAddress, telling: Telling) -> None:
     from arena.client import describe_archive, submit
     from arena.v1 import arena_pb2
 
@@ -178,7 +169,7 @@ async def _submit_there(wanted: _Wanted, server: ServerAddress, telling: _Tellin
             await telling.follow(events)
 
 
-async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, telling: _Telling) -> None:
+async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, telling: Telling) -> None:
     from arena.cli.interrupts import stopping_on_signals
     from arena.competition import LOCAL, State, Version
     from arena.store import Store
@@ -216,7 +207,7 @@ async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, tell
             following.result()
 
 
-async def _admit_here(store: Store, version: Version, shelf: Shelf, terms: Terms, telling: _Telling) -> None:
+async def _admit_here(store: Store, version: Version, shelf: Shelf, terms: Terms, telling: Telling) -> None:
     """Admit a version; where an earlier one of the same content still waits for its decision, admit that one."""
     from arena.competition import State
     from arena.submission.recording import admit_and_record
@@ -244,7 +235,7 @@ def _left_waiting(store: Store, shelf: Shelf, archive: Path | None, program: Pro
     return None
 
 
-async def _terms_here(telling: _Telling) -> Terms:
+async def _terms_here(telling: Telling) -> Terms:
     """Return the terms of one's own bot: in the sandbox where that works, else with a warning."""
     from arena.players.isolation import try_isolation
     from arena.settings import Isolation, Limits
@@ -255,135 +246,3 @@ async def _terms_here(telling: _Telling) -> Terms:
         telling.warn(f"NO SANDBOX: the bot can read and change whatever you can, since {enforcement.obstacle}")
         return Terms(isolation=Isolation.NONE, private_addresses=True)
     return Terms(isolation=Isolation.BUBBLEWRAP, private_addresses=True)
-
-
-# --- What is told ---
-
-
-class _Telling:
-    """Shows what an admission comes to: lines as they come, or one JSON document at the end."""
-
-    def __init__(self, console: Console, *, as_json: bool) -> None:
-        self._console = console
-        self._as_json = as_json
-        self._steps: list[AdmissionStep] = []
-        self.submission = ""
-        """The id under which it was submitted."""
-        self.decided: Version | None = None
-        """What it has become; an earlier version where that has the same content."""
-
-    def warn(self, text: str) -> None:
-        """Say what the submitter should know."""
-        click.echo(f"note: {text}", err=True)
-
-    @contextmanager
-    def sending(self, submission: arena_pb2.Submission) -> Iterator[Callable[[int], None]]:
-        """Show how much is sent."""
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        size = submission.archive.size
-        console = Console(stderr=True)
-        if not size or not console.is_terminal:
-            yield lambda sent: click.echo(f"sent {_size(size)}", err=True) if sent == size else None
-            return
-        columns = (TextColumn("sending"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        with Progress(*columns, console=console, transient=True) as progress:
-            task = progress.add_task("sending", total=size)
-            yield lambda sent: progress.update(task, completed=sent)
-
-    async def follow(self, events: AsyncGenerator[Any, None]) -> None:
-        """Show events until they end."""
-        from arena.competition import AdmissionStep, Version
-
-        async with aclosing(events) as coming:
-            async for event in coming:
-                if isinstance(event, AdmissionStep):
-                    self._steps.append(event)
-                    self._show(event)
-                elif isinstance(event, Version):
-                    self.decided = event
-                else:
-                    self._tell(event)
-
-    def end(self) -> int:
-        """Say what was decided, and return the exit code."""
-        from arena.competition import State
-
-        version = self.decided
-        if version is None or version.state is State.WAITING:
-            raise Interrupted("the admission has not ended: `arena bots` shows what becomes of it")
-        admitted = version.state is State.ADMITTED
-        same = version.submission != self.submission
-        if self._as_json:
-            print_json({**_as_values(version, self._steps), "same": same})
-        else:
-            self._console.print(_summary(version, admitted=admitted, same=same), soft_wrap=True, markup=False)
-        return 0 if admitted else REFUSED
-
-    def _tell(self, event: Received | Begun | StepBegun) -> None:
-        from arena.client import Received
-
-        if isinstance(event, Received):
-            click.echo(f"received; {event.ahead} before it" if event.ahead else "received", err=True)
-        else:
-            click.echo(f"{event.name}: {event.detail}" if event.detail else event.name, err=True)
-
-    def _show(self, step: AdmissionStep) -> None:
-        if self._as_json:
-            return
-        from rich.text import Text
-
-        line = (
-            Text(f"{step.name:6} ")
-            .append(f"{step.verdict:8}", VERDICT_STYLES.get(step.verdict, ""))
-            .append(f" {clean_line(step.detail, 2000)}")
-        )
-        self._console.print(line, soft_wrap=True)
-        if step.cure:
-            self._console.print(f"       cure: {clean_line(step.cure, 2000)}", soft_wrap=True, markup=False)
-        if step.verdict == "fail" and step.log:
-            self._console.print(_end_of(step.log), soft_wrap=True, markup=False, style="dim")
-
-
-def _end_of(log: str) -> str:
-    """Return the last lines of a log."""
-    lines = clean_lines(log, lines=10_000).splitlines()
-    left_out = (
-        [f"       ... {len(lines) - _LOG_LINES:,} lines before; --json has them"] if len(lines) > _LOG_LINES else []
-    )
-    return "\n".join([*left_out, *(f"       | {line}" for line in lines[-_LOG_LINES:])])
-
-
-def _summary(version: Version, *, admitted: bool, same: bool) -> str:
-    name = clean_line(version.program.name if version.program else "the bot")
-    if not admitted:
-        return f"{name} is refused"
-    if same:
-        return f"{name}: this is version {version.number} already, which plays from the next tournament on"
-    return f"{name}, version {version.number}, is admitted: it plays from the next tournament on"
-
-
-def _as_values(version: Version, steps: list[AdmissionStep]) -> dict[str, Any]:
-    return {
-        "bot": version.program.name if version.program else None,
-        "version": version.number or None,
-        "state": version.state.value,
-        "submission": version.submission,
-        "digest": version.digest or None,
-        "steps": [
-            {
-                "step": step.name,
-                "verdict": step.verdict.value,
-                "detail": step.detail,
-                "cure": step.cure,
-                "seconds": step.seconds,
-                "log": step.log,
-            }
-            for step in steps
-        ],
-    }
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"
