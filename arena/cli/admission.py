@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from arena.cli.output import VERDICT_STYLES, print_json
+from arena.cli.output import VERDICT_STYLES, make_error_console, print_json
 from arena.errors import Interrupted
 from arena.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
 
     from arena.client import Begun, Received
     from arena.competition import AdmissionStep, Version
@@ -63,23 +64,19 @@ class Telling:
         self._console = console
         self._as_json = as_json
         self._steps: list[AdmissionStep] = []
+        self._status: Status | None = None
         self.submission = ""
         """The id under which it was submitted."""
         self.decided: Version | None = None
         """What it has become; an earlier version where that has the same content."""
 
-    def warn(self, text: str) -> None:
-        """Say what the submitter should know."""
-        click.echo(f"note: {text}", err=True)
-
     @contextmanager
     def sending(self, submission: arena_pb2.Submission) -> Iterator[Callable[[int], None]]:
         """Show how much is sent."""
-        from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
         size = submission.archive.size
-        console = Console(stderr=True)
+        console = make_error_console()
         if not size or not console.is_terminal:
             yield lambda sent: click.echo(f"sent {size_text(size)}", err=True) if sent == size else None
             return
@@ -92,15 +89,18 @@ class Telling:
         """Show events until they end."""
         from arena.competition import AdmissionStep, Version
 
-        async with aclosing(events) as coming:
-            async for event in coming:
-                if isinstance(event, AdmissionStep):
-                    self._steps.append(event)
-                    self._show(event)
-                elif isinstance(event, Version):
-                    self.decided = event
-                else:
-                    self._tell(event)
+        try:
+            async with aclosing(events) as coming:
+                async for event in coming:
+                    if isinstance(event, AdmissionStep):
+                        self._steps.append(event)
+                        self._show(event)
+                    elif isinstance(event, Version):
+                        self.decided = event
+                    else:
+                        self._tell(event)
+        finally:
+            self._stop_status()
 
     def end(self) -> int:
         """Say what was decided, and return the exit code."""
@@ -118,28 +118,54 @@ class Telling:
         return 0 if admitted else REFUSED
 
     def _tell(self, event: Received | Begun | StepBegun) -> None:
+        """Say what is being done: on a terminal until it is done."""
         from arena.client import Received
 
         if isinstance(event, Received):
-            click.echo(f"received; {event.ahead} before it" if event.ahead else "received", err=True)
+            text = f"received; {event.ahead} before it" if event.ahead else "received"
         else:
-            click.echo(f"{event.name}: {event.detail}" if event.detail else event.name, err=True)
+            text = f"{event.name}: {event.detail}" if event.detail else event.name
+        console = make_error_console()
+        self._stop_status()
+        if console.is_terminal:
+            from rich.text import Text
+
+            self._status = console.status(Text(clean_line(text, console.width - 3)))
+            self._status.start()
+        else:
+            click.echo(text, err=True)
+
+    def _stop_status(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
     def _show(self, step: AdmissionStep) -> None:
+        self._stop_status()
         if self._as_json:
             return
-        from rich.text import Text
-
-        line = (
-            Text(f"{step.name:6} ")
-            .append(f"{step.verdict:8}", VERDICT_STYLES.get(step.verdict, ""))
-            .append(f" {clean_line(step.detail, 2000)}")
-        )
-        self._console.print(line, soft_wrap=True)
-        if step.cure:
-            self._console.print(f"       cure: {clean_line(step.cure, 2000)}", soft_wrap=True, markup=False)
+        print_step(self._console, step)
         if step.verdict == "fail" and step.log:
             self._console.print(_end_of(step.log), soft_wrap=True, markup=False, style="dim")
+
+
+def print_step(console: Console, step: AdmissionStep) -> None:
+    """Write a step of an admission, with its cure: on a terminal wrapped between words, else in one line each."""
+    from rich.table import Table
+    from rich.text import Text
+
+    verdict = Text(f"{step.verdict:8}", VERDICT_STYLES.get(step.verdict, ""))
+    detail = clean_line(step.detail, 2000)
+    cure = f"cure: {clean_line(step.cure, 2000)}" if step.cure else ""
+    if console.is_terminal:
+        grid = Table.grid("name", "verdict", "found", padding=(0, 1, 0, 0))
+        grid.columns[0].width = 6
+        grid.add_row(step.name, verdict, Text(f"{detail}\n{cure}".rstrip()))
+        console.print(grid)
+        return
+    console.print(Text(f"{step.name:6} ").append_text(verdict).append(f" {detail}"), soft_wrap=True)
+    if cure:
+        console.print(f"       {cure}", soft_wrap=True)
 
 
 def _end_of(log: str) -> str:

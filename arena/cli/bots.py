@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.admission import version_values
+from arena.cli.admission import print_step, version_values
 from arena.cli.options import USUAL_SERVER, json_option, server_of, server_options, store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
@@ -120,19 +120,14 @@ def _print_bots(bots: Sequence[ListedBot], *, as_json: bool) -> None:
 
 
 def _print_versions(versions: Versions, *, as_json: bool) -> None:
-    from rich.table import Table
-
     if as_json:
         print_json([version_values(version, steps, logs=False) for version, steps in versions])
         return
     console = make_console()
     for version, steps in versions:
         console.print(f"version {version.number}: {version.state}, {version.created:%Y-%m-%d %H:%M} UTC", style="bold")
-        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 2))
         for step in steps:
-            cure = f"\ncure: {clean_line(step.cure, 2000)}" if step.cure else ""
-            table.add_row(step.name, step.verdict, clean_line(step.detail, 2000) + cure)
-        console.print(table)
+            print_step(console, step)
 
 
 def _print_log(bot: str, versions: Versions, name: str, number: int | None) -> None:

@@ -74,6 +74,19 @@ def make_console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
+def make_error_console() -> Console:
+    """Return a console for all that is no result, on stderr."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def print_note(text: str) -> None:
+    """Write a note to stderr: for people in colour and wrapped between words, for programs in one line."""
+    console = make_error_console()
+    console.print(f"note: {text}", style="yellow", soft_wrap=not console.is_terminal)
+
+
 def print_json(value: object) -> None:
     """Write a value as JSON to stdout, in ASCII where the stream is not UTF-8."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from arena.cli.options import bots_option, json_option, store_option
-from arena.cli.output import make_console, print_json
+from arena.cli.output import make_console, print_json, print_note
 from arena.errors import BadInput
 from arena.text import clean_line
 
@@ -186,7 +186,7 @@ async def _transport(bot: ChosenBot, time: TimeControl) -> AsyncIterator[Transpo
 
 
 def _tell(text: str) -> None:
-    click.echo(f"note: {clean_line(text)}", err=True)
+    print_note(clean_line(text))
 
 
 def _print(where: str, name: str, asked: int, differences: Sequence[Comparison]) -> None:

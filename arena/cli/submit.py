@@ -18,7 +18,7 @@ import click
 
 from arena.cli.admission import Telling, size_text
 from arena.cli.options import USUAL_SERVER, files_option, json_option, server_of, server_options, shelf_of, store_option
-from arena.cli.output import make_console
+from arena.cli.output import make_console, print_note
 from arena.errors import BadInput, Interrupted
 from arena.text import clean_lines
 
@@ -177,7 +177,7 @@ async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, tell
 
     with Store.open(store_url) as store:
         shelf = shelf_of(store, files)
-        terms = await _terms_here(telling)
+        terms = await _terms_here()
         submission = token_hex(16)
         program = None
         if wanted.archive is None:
@@ -188,7 +188,7 @@ async def _submit_here(wanted: _Wanted, store_url: str, files: Path | None, tell
         )
         left = _left_waiting(store, shelf, wanted.archive, program)
         if left is not None:
-            telling.warn(f"goes on with what was submitted at {left.created:%H:%M} UTC")
+            print_note(f"goes on with what was submitted at {left.created:%H:%M} UTC")
             version = left
         else:
             if wanted.archive is not None:
@@ -235,7 +235,7 @@ def _left_waiting(store: Store, shelf: Shelf, archive: Path | None, program: Pro
     return None
 
 
-async def _terms_here(telling: Telling) -> Terms:
+async def _terms_here() -> Terms:
     """Return the terms of one's own bot: in the sandbox where that works, else with a warning."""
     from arena.players.isolation import try_isolation
     from arena.settings import Isolation, Limits
@@ -243,6 +243,6 @@ async def _terms_here(telling: Telling) -> Terms:
 
     enforcement = await try_isolation(Isolation.AUTO, Limits())
     if enforcement.sandbox is None:
-        telling.warn(f"NO SANDBOX: the bot can read and change whatever you can, since {enforcement.obstacle}")
+        print_note(f"NO SANDBOX: the bot can read and change whatever you can, since {enforcement.obstacle}")
         return Terms(isolation=Isolation.NONE, private_addresses=True)
     return Terms(isolation=Isolation.BUBBLEWRAP, private_addresses=True)

@@ -28,6 +28,7 @@ from arena.cli.options import (
     shelf_of,
     store_option,
 )
+from arena.cli.output import print_note
 from arena.cli.playing import pace_of, play_and_show
 from arena.errors import BadInput, Interrupted
 
@@ -180,7 +181,7 @@ def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how:
     hint = " (--no-house leaves them out)"
     entries = with_house(entries, len(game_of(config.settings).sides), notices, house=house, hint=hint)
     for notice in notices:
-        click.echo(f"note: {notice}", err=True)
+        print_note(notice)
     return Config(config.settings, tuple(entries))
 
 

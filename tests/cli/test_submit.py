@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from programs import arena_in
+from rich.console import Console
 from scripted_server import End, scripted
 from submitted_bots import LOWEST
 
 from arena.cli import run
-from arena.competition import LOCAL, State, Version
+from arena.cli.admission import print_step
+from arena.competition import LOCAL, AdmissionStep, State, Version
+from arena.finding import Verdict
 from arena.manifest import load_manifest
 from arena.store import Store
 from arena.submission.package import pack
@@ -201,3 +205,21 @@ async def test_a_server_is_sent_the_package_and_its_verdict_shown(tmp_path: Path
     assert "\x1b" not in done.stdout + done.stderr
     assert server.tokens == ["Bearer secret"] * 2
     assert len(server.archives[0]) == server.asked[1].archive.size
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_a_step_wraps_between_words_for_people_and_not_at_all_for_programs(terminal: bool) -> None:
+    step = AdmissionStep("check", Verdict.FAIL, "one two three four " * 5, "mend the five \x1b[31m words " * 3)
+    console = Console(file=(written := io.StringIO()), force_terminal=terminal, width=40, color_system=None)
+
+    print_step(console, step)
+
+    lines = written.getvalue().splitlines()
+    assert "\x1b" not in written.getvalue()
+    assert "one two three four one" in " ".join(written.getvalue().split())
+    assert lines[0].split()[:2] == ["check", "fail"]
+    if terminal:
+        assert max(map(len, lines)) <= 40
+        assert all(line.startswith(" " * 16) for line in lines[1:])
+    else:
+        assert len(lines) == 2
