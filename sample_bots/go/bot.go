@@ -203,12 +203,15 @@ func discard(view *pb.Decision, partnerWins bool) pb.Card {
 	return least(view.Legal, func(card pb.Card) int { return -burden(card, view.Hand, queenGone) })
 }
 
-// choose answers one decision.
+// choose answers one decision; one of a kind that only later versions have, with the first of the legal cards.
 func choose(view *pb.Decision) []pb.Card {
-	if view.Phase == pb.Phase_PHASE_PASSING {
+	switch view.Phase {
+	case pb.Phase_PHASE_PASSING:
 		return pass(view)
+	case pb.Phase_PHASE_PLAYING:
+		return []pb.Card{play(view)}
 	}
-	return []pb.Card{play(view)}
+	return view.Legal[:view.Count]
 }
 
 // bot serves arena.v1.BotService. It doesn't care how deals end: FinishDeals stays unimplemented.

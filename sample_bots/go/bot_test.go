@@ -14,7 +14,7 @@ func TestChoicesAreLegal(t *testing.T) {
 		pb.Card_CARD_MAGICIAN_1, pb.Card_CARD_TWO_OF_CLUBS, pb.Card_CARD_ACE_OF_SPADES, pb.Card_CARD_FOUR_OF_HEARTS,
 	}
 	mustFollow := []pb.Card{pb.Card_CARD_MAGICIAN_1, pb.Card_CARD_ACE_OF_SPADES}
-	playing, passing := pb.Phase_PHASE_PLAYING, pb.Phase_PHASE_PASSING
+	playing, passing, unknown := pb.Phase_PHASE_PLAYING, pb.Phase_PHASE_PASSING, pb.Phase(99)
 
 	for name, view := range map[string]*pb.Decision{
 		"passing":   {Phase: passing, Count: 3, Legal: hand},
@@ -22,6 +22,7 @@ func TestChoicesAreLegal(t *testing.T) {
 		"following": {Phase: playing, Count: 1, Legal: mustFollow, Trick: []pb.Card{pb.Card_CARD_QUEEN_OF_SPADES}},
 		"throwing off": {Phase: playing, Count: 1, Legal: hand,
 			Trick: []pb.Card{pb.Card_CARD_MAGICIAN_2, pb.Card_CARD_WITCH_OF_DIAMONDS}},
+		"asked what only later versions ask": {Phase: unknown, Count: 3, Legal: hand},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view.Game, view.Hand, view.TrickLeader = game, hand, uint32(4-len(view.Trick))%4

@@ -28,6 +28,7 @@ const cases: [string, Decision][] = [
     decision({ hand, legal: [Card.MAGICIAN_1, Card.ACE_OF_SPADES], trickLeader: 3, trick: [Card.QUEEN_OF_SPADES] }),
   ],
   ["throwing off", decision({ hand, legal: hand, trickLeader: 2, trick: [Card.MAGICIAN_2, Card.WITCH_OF_DIAMONDS] })],
+  ["asked what only later versions ask", decision({ phase: 99 as Phase, count: 3, hand, legal: hand })],
 ];
 
 for (const [name, view] of cases) {

@@ -139,9 +139,10 @@ function discard(view: Decision, partnerWins: boolean): Card {
   return least(view.legal, (card) => -burden(card, view.hand, queenGone));
 }
 
-/** Answers one decision. */
+/** Answers one decision; one of a kind that only later versions have, with the first of the legal cards. */
 export function choose(view: Decision): Card[] {
-  return view.phase === Phase.PASSING ? pass(view) : [play(view)];
+  if (view.phase === Phase.PASSING) return pass(view);
+  return view.phase === Phase.PLAYING ? [play(view)] : view.legal.slice(0, view.count);
 }
 
 const describe: handleUnaryCall<DescribeRequest, DescribeResponse> = (_call, reply) => {
