@@ -51,11 +51,11 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         names=(('name = "new-bot"', "name = {name}"),),
         strategy="bot.py",
         build=(),
-        test="python -m pytest",
+        test="python -m unittest",
         command=("python", "bot.py"),
         manifest_build=(),
         pack=(),
-        ignored=("__pycache__/", ".pytest_cache/"),
+        ignored=("__pycache__/",),
     ),
     "go": Language(
         title="Go",

@@ -224,11 +224,10 @@ def test_of_an_unknown_language_the_known_ones_are_told(tmp_path: Path, capsys: 
 def test_a_python_project_passes_its_tests_and_plays(tmp_path: Path) -> None:
     folder = make("python", tmp_path / "mine")
 
-    tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, capture_output=True, text=True
-    )
-    assert tested.returncode == 0, tested.stdout
-    assert "2 passed" in tested.stdout
+    test = [sys.executable, *LANGUAGES["python"].test.split()[1:]]
+    tested = subprocess.run(test, cwd=folder, capture_output=True, text=True)
+    assert tested.returncode == 0, tested.stderr
+    assert "Ran 2 tests" in tested.stderr
 
     played = subprocess.run(
         [sys.executable, "-m", "arena", "tournament", "--bots", "bots.yaml", "--boards", "24", "--json"],
