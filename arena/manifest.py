@@ -19,7 +19,7 @@ from typing import Final
 
 from arena.competition import Program
 from arena.config import read_file
-from arena.document import Node, Problems, Wrong, read_document
+from arena.document import Node, Place, Problems, Wrong, read_document
 from arena.entries import check_protocol, read_name, read_words
 from arena.errors import BadConfig
 from arena.fields import Fields, describe, suggest, truth, word
@@ -45,6 +45,10 @@ class Manifest:
     games: tuple[str, ...] = ()
     """The games that it is to play; empty for all that it says it plays."""
     author: str = ""
+    command_places: tuple[Place, ...] = ()
+    """Where the words of `command` stand in the file."""
+    pack_places: tuple[Place, ...] = ()
+    """Where the patterns of `pack` do."""
 
     @property
     def program(self) -> Program:
@@ -93,7 +97,13 @@ def _read(root: Node, folder: Path, problems: Problems) -> Manifest:
         pack=fields.take("pack", _read_patterns, ()),
         games=fields.take("games", _read_games, ()),
         author=fields.take("author", _read_author, ""),
+        command_places=fields.take("command", _places, ()),
+        pack_places=fields.take("pack", _places, ()),
     )
+
+
+def _places(node: Node) -> tuple[Place, ...]:
+    return tuple(item.place for item in node.value) if isinstance(node.value, list) else ()
 
 
 def _read_author(node: Node) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,9 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
-from arena.errors import BadInput, Refused
+from arena.document import Problems
+from arena.entries import INTERPRETERS
+from arena.errors import BadConfig, BadInput, Refused
 from arena.files import ARENA_FILES
 from arena.manifest import FILE, Manifest
 from arena.submission.archive import Bounds, write_archive
@@ -25,6 +27,13 @@ from arena.submission.tree import Names, check_link, refuse, show
 
 _NEVER: Final = frozenset({".git", ".hg", ".svn", "__pycache__"})
 _LARGEST: Final = 3  # so many are named where there is too much
+_SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(INTERPRETERS, (".py",)),
+    "node": (".js", ".mjs", ".cjs"),
+}
+"""Interpreters, with how the names of the files end that they run."""
+_PLAIN_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO"))
+"""Their options after which no value of an option comes."""
 
 Rules = tuple[tuple[str, GitIgnoreSpec], ...]
 """The .gitignore files that are about a folder, each with the folder that it is in, outermost first."""
@@ -46,14 +55,17 @@ class Package:
 def pack(folder: Path, manifest: Manifest, out: Path, *, source: bool = False, bounds: Bounds | None = None) -> Package:
     """Write a bot's folder as an archive to `out`; with `source`, only what is needed to build it elsewhere.
 
-    Raises BadInput where the program that is to be run is not there, a link leads outside, or there is too much.
+    Raises BadInput where the program that is to be run is not there, a pattern matches nothing, a link leads outside, or
+    there is too much.
     """
     bounds = bounds or Bounds()
     build = source and bool(manifest.build)
     try:
+        _check_places(folder, manifest)
         files = dict(_chosen(folder, manifest, bounds, built=not build))
         if not build:
             _check_command(folder, manifest, files)
+            _check_pack(folder, manifest, files)
         _check_bounds(folder, files, bounds)
         _check_files(folder, files, bounds)
     except Refused as refusal:
@@ -145,25 +157,39 @@ def _named(folder: Path, command: tuple[str, ...]) -> Iterator[str]:
 # --- What is checked ---
 
 
+def _check_places(folder: Path, manifest: Manifest) -> None:
+    """Raise BadInput where the command names something in the folder by its place on this machine."""
+    root = folder.resolve()
+    for index, (word, place) in enumerate(zip(manifest.entry.command, manifest.command_places, strict=True)):
+        path = Path(word)
+        if path.is_absolute() and path.resolve().is_relative_to(root):
+            inside = path.resolve().relative_to(root).as_posix()
+            raise BadInput(
+                f"{place.within(str(folder / FILE))}: {word} is on this machine only; write it as it lies in the folder of"
+                f" {FILE}: {'' if index else './'}{inside}"
+            )
+
+
 def _check_command(folder: Path, manifest: Manifest, files: dict[str, Path]) -> None:
     """Raise BadInput where what is to be run is not packed: the program, or what an interpreter is given first."""
-    program, *words = manifest.entry.command
+    command = manifest.entry.command
+    program = command[0]
     if "/" in program:
         if not PurePosixPath(program).is_absolute():
-            _check_there(folder, manifest, program, files)
+            _check_there(folder, manifest, 0, files)
             if not os.access(folder / program, os.X_OK):
                 raise BadInput(f"{folder / program} can't be run; make it executable (chmod +x)")
-        elif Path(program).resolve().is_relative_to(folder.resolve()):
-            raise BadInput(
-                f"{folder / FILE}: the program {program} is in this folder only; write it as ./{Path(program).name}"
-            )
         return
-    script = next((word for word in words if not word.startswith("-")), "")
-    if "/" in script and ":" not in script and not PurePosixPath(script).is_absolute():
-        _check_there(folder, manifest, script, files)
+    index = next((index for index, word in enumerate(command) if index and not word.startswith("-")), 0)
+    script = command[index]
+    sure = program in _SCRIPTS and script.endswith(_SCRIPTS[program]) and _PLAIN_OPTIONS.issuperset(command[1:index])
+    if (sure or "/" in script) and ":" not in script and not PurePosixPath(script).is_absolute():
+        _check_there(folder, manifest, index, files)
 
 
-def _check_there(folder: Path, manifest: Manifest, word: str, files: dict[str, Path]) -> None:
+def _check_there(folder: Path, manifest: Manifest, index: int, files: dict[str, Path]) -> None:
+    """Raise BadInput where a word of the command is no name of a file or folder that is packed."""
+    word = manifest.entry.command[index]
     name = PurePosixPath(word).as_posix()
     if name in files or any(other.startswith(f"{name}/") for other in files):
         return
@@ -172,7 +198,18 @@ def _check_there(folder: Path, manifest: Manifest, word: str, files: dict[str, P
         cure = "move it into the folder"
     elif manifest.build:
         cure = f"build the bot first: {shlex.join(manifest.build)}"
-    raise BadInput(f"{folder / FILE}: {word} of `command` is not among the bot's files; {cure}")
+    where = manifest.command_places[index].within(str(folder / FILE))
+    raise BadInput(f"{where}: {word} of `command` is not among the bot's files; {cure}")
+
+
+def _check_pack(folder: Path, manifest: Manifest, files: dict[str, Path]) -> None:
+    """Raise BadConfig where patterns of `pack` match nothing."""
+    problems = Problems()
+    for pattern, place in zip(manifest.pack, manifest.pack_places, strict=True):
+        if not pattern.startswith("!") and not any(GitIgnoreSpec.from_lines([pattern]).match_files(files)):
+            problems.add(place, f"no file of the bot matches {pattern}; correct the pattern, or leave it out")
+    if problems:
+        raise BadConfig(problems.lines(str(folder / FILE)))
 
 
 def _check_files(folder: Path, files: dict[str, Path], bounds: Bounds) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.errors import BadInput
+from arena.errors import BadConfig, BadInput
 from arena.manifest import load_manifest
 from arena.submission.archive import Bounds, tree_digest, unpack
 from arena.submission.package import Package, pack
@@ -190,33 +190,59 @@ def test_what_is_ignored_and_not_wanted_may_be_as_it_likes(folder: Path) -> None
 @pytest.mark.parametrize(
     ("manifest", "complaint"),
     [
-        (GO, "./bot of `command` is not among the bot's files; build the bot first: go build -o bot ."),
-        (NODE, "dist/bot.js of `command` is not among the bot's files; build the bot first: npm run build"),
-        ("name: a\ncommand: [./bot]", "./bot of `command` is not among the bot's files; correct the command"),
-        ("name: a\ncommand: [../bot]", "../bot of `command` is not among the bot's files; move it into the folder"),
+        (GO, "2:11: ./bot of `command` is not among the bot's files; build the bot first: go build -o bot ."),
+        (NODE, "2:17: dist/bot.js of `command` is not among the bot's files; build the bot first: npm run build"),
+        ("name: a\ncommand: [./bot]", "2:11: ./bot of `command` is not among the bot's files; correct the command"),
+        ("name: a\ncommand: [../bot]", "2:11: ../bot of `command` is not among the bot's files; move it"),
+        ("name: a\ncommand: [python, bott.py]", "2:19: bott.py of `command` is not among the bot's files; correct"),
+        ("name: a\ncommand:\n- python3\n- -u\n- bott.py", "5:3: bott.py of `command` is not among"),
+        ("name: a\ncommand: [node, bot.mjs, x]\nbuild: [make]", "2:17: bot.mjs of `command` is not among"),
     ],
-    ids=["go", "node", "nothing to build", "outside"],
+    ids=["go", "node", "nothing to build", "outside", "python", "python with an option", "node module"],
 )
-def test_a_program_that_is_not_there_is_told_with_its_build(manifest: str, complaint: str, folder: Path) -> None:
+def test_a_program_that_is_not_there_is_told_with_its_place_and_build(
+    manifest: str, complaint: str, folder: Path
+) -> None:
     (folder.parent / "bot").touch()
 
     with pytest.raises(BadInput) as problem:
         packed(make(folder, manifest, "main.go"))
 
-    assert complaint in str(problem.value)
-    assert str(folder / "bot.yaml") in str(problem.value)
+    assert str(problem.value).startswith(f"{folder / 'bot.yaml'}:{complaint}")
     assert not (folder.parent / "packed").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python, -m, http.py",
+        "python, -c, 'import bot # bot.py'",
+        "node, -r, hook.js, bot",
+        "python, words.txt",
+        "perl, bot.py",
+    ],
+)
+def test_a_word_that_may_mean_no_file_need_not_be_one(command: str, folder: Path) -> None:
+    assert packed(make(folder, f"name: a\ncommand: [{command}]\n")).files == 1
 
 
 def test_a_program_of_the_machine_need_not_be_in_it(folder: Path) -> None:
     assert packed(make(folder, "name: a\ncommand: [/usr/bin/env, python, bot.py]", "bot.py")).files == 2
 
 
-def test_a_program_by_its_place_on_this_machine_is_refused(folder: Path) -> None:
-    make(folder, f"name: a\ncommand: [{folder}/bot]", "bot")
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [("{folder}/src/bot", r":2:11: .*: \./src/bot"), ("python, {folder}/src/bot", ":2:19: .*: src/bot")],
+    ids=["program", "script"],
+)
+@pytest.mark.parametrize("source", [False, True], ids=["built", "source"])
+def test_what_is_named_by_its_place_on_this_machine_is_refused(
+    command: str, written: str, source: bool, folder: Path
+) -> None:
+    make(folder, f"name: a\ncommand: [{command.format(folder=folder)}]\nbuild: [make]\n", "src/bot")
 
-    with pytest.raises(BadInput, match=r"write it as \./bot"):
-        packed(folder)
+    with pytest.raises(BadInput, match=rf"bot\.yaml{written}$"):
+        packed(folder, source=source)
 
 
 def test_a_program_that_cannot_be_executed_is_told(folder: Path) -> None:
@@ -290,3 +316,20 @@ def test_what_would_be_taken_for_a_bomb_is_told(folder: Path) -> None:
 def test_a_pattern_of_the_manifest_that_is_none_is_told(folder: Path) -> None:
     with pytest.raises(BadInput, match="`pack` has a pattern that is none"):
         packed(make(folder, PYTHON + "pack: ['!']\n", "bot.py"))
+
+
+def test_a_pattern_of_the_manifest_that_matches_nothing_is_told_with_its_place(folder: Path) -> None:
+    (folder / "empty").mkdir(parents=True)
+    make(folder, PYTHON + "pack: [tables/, '*.py', '!none/', empty/]\n", "bot.py")
+
+    with pytest.raises(BadConfig) as problem:
+        packed(folder)
+
+    assert problem.value.problems == (
+        f"{folder / 'bot.yaml'}:3:8: no file of the bot matches tables/; correct the pattern, or leave it out",
+        f"{folder / 'bot.yaml'}:3:35: no file of the bot matches empty/; correct the pattern, or leave it out",
+    )
+
+
+def test_what_is_packed_need_not_be_there_where_it_is_still_to_be_built(folder: Path) -> None:
+    assert packed(make(folder, NODE, "src/bot.ts"), source=True).build
