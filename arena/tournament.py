@@ -105,12 +105,12 @@ async def run_tournament(
     Raises BadInput where it cannot be played as asked, BotUnusable where a bot does not start (unless `skip_broken`),
     and Interrupted where it was stopped before its end.
     """
+    finished = None if fresh else _finished(store, settings, entries, resume)
+    if finished is not None:
+        yield _started(store, finished)
+        yield Finished(finished.id, finished.seed.key.hex())
+        return
     with store.coordinate():
-        finished = None if fresh else _finished(store, settings, entries, resume)
-        if finished is not None:
-            yield _started(store, finished)
-            yield Finished(finished.id, finished.seed.key.hex())
-            return
         notices: list[str] = []
         pace = pace or Pace()
         stop = stop or asyncio.Event()

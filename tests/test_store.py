@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -507,7 +508,9 @@ def test_damaged_database_is_told(path: Path) -> None:
     path.write_bytes(whole[: 20 * 4096] + random.Random(3).randbytes(len(whole) - 20 * 4096))
 
     with (
-        pytest.raises(BadStore, match="is damaged: restore a backup, or save what can be read"),
+        pytest.raises(
+            BadStore, match=f"is damaged: restore a backup, or save what can be read with: sqlite3 {path} .recover"
+        ),
         Store.open(path) as store,
     ):
         list(store.results("0123456789ab"))
@@ -556,16 +559,16 @@ def open_folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("file_mode", "folder_mode", "message"),
+    ("file_mode", "folder_mode", "told"),
     [
-        (0o444, 0o777, "may not be written: change the permissions"),
-        (0o444, 0o555, "may not be written: change the permissions"),
-        (0o000, 0o777, "cannot be opened: the file and its directory must be readable"),
+        (0o444, 0o777, r"0123456789ab\n.*arena\.db may not be written: change the permissions.*\n"),
+        (0o666, 0o555, r"0123456789ab\n.*arena\.db may not be written: change the permissions.*\n"),
+        (0o000, 0o777, r".*arena\.db cannot be opened: the file and its directory must be readable.*\n"),
     ],
     ids=["read-only file", "read-only directory", "unreadable"],
 )
-def test_missing_permissions_are_told(
-    tmp_path: Path, open_folder: Path, file_mode: int, folder_mode: int, message: str
+def test_what_may_be_read_is_read_and_missing_permissions_are_told(
+    tmp_path: Path, open_folder: Path, file_mode: int, folder_mode: int, told: str
 ) -> None:
     path = open_folder / "arena.db"
     with Store.open(path) as store:
@@ -583,8 +586,55 @@ def test_missing_permissions_are_told(
     )
 
     assert done.stderr == ""
-    assert message in done.stdout
+    assert re.fullmatch(told, done.stdout)
     assert path.read_bytes() == before
+    assert [file.name for file in open_folder.iterdir()] == ["arena.db"]
+
+
+def _permit_reading_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on files are said to be read-only; to root none is by its permissions."""
+    monkeypatch.setattr(os, "access", lambda _path, mode: mode == os.R_OK)
+
+
+def test_who_may_only_read_sees_what_is_written_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(path) as writer:
+        writer.add_tournament(new_tournament(), new_matches(1))
+        _permit_reading_only(monkeypatch)
+        with Store.open(path) as reader:
+            before = reader.progress("0123456789ab").done
+            writer.save_match("0123456789ab", played_match(new_matches(1)[0]))
+
+            assert (before, reader.progress("0123456789ab").done) == (0, 1)
+            with pytest.raises(BadStore, match="may not be written"):
+                reader.finish("0123456789ab")
+
+
+def test_a_read_only_copy_that_lacks_its_last_changes_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = path.with_name("copy of it?.db")
+    with Store.open(path) as writer:
+        writer.add_tournament(new_tournament(), ())
+        shutil.copy(path, copy)
+        shutil.copy(f"{path}-wal", f"{copy}-wal")
+    _permit_reading_only(monkeypatch)
+
+    with pytest.raises(BadStore, match=r"its last changes are still in copy of it\?\.db-wal: copy both into a folder"):
+        Store.open(copy)
+    Path(f"{copy}-wal").write_bytes(b"")
+    shutil.copy(path, copy)
+    with Store.open(copy) as store:
+        assert store.tournament().id == "0123456789ab"
+
+
+def test_a_read_only_database_of_an_earlier_schema_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store.open(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
+        other.execute("UPDATE alembic_version SET version_num = '0003'")
+    _permit_reading_only(monkeypatch)
+
+    with pytest.raises(
+        BadStore, match=r"has schema 0003, made by an earlier Arena, .*copy it into a folder of your own"
+    ):
+        Store.open(path)
 
 
 # --- Migrations ---

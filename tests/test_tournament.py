@@ -181,10 +181,11 @@ async def test_a_paused_tournament_is_not_over(store: Store) -> None:
     assert store.tournament().finished is None
 
 
-async def test_a_finished_tournament_is_not_played_again(store: Store) -> None:
+async def test_a_finished_tournament_is_not_played_again_and_told_while_another_is_played(store: Store) -> None:
     await play(store)
 
-    events = await play(store)
+    with store.coordinate():
+        events = await play(store)
 
     assert [type(event) for event in events] == [Started, Finished]
     assert len(store.tournaments()) == 1

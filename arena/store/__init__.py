@@ -26,7 +26,7 @@ from arena.record import DealRecord
 from arena.results import Result
 from arena.settings import Tournament
 from arena.store.audit import Audit
-from arena.store.database import CURE, Database
+from arena.store.database import Database
 from arena.store.rows import (
     StoredFault,
     fault_rows,
@@ -76,8 +76,8 @@ class Store:
     def open(cls, where: str | Path, *, create: bool = True) -> Self:
         """Open an SQLite file or the database at an SQLAlchemy URL, make it if need be, and bring it up to date.
 
-        Raises BadStore where it cannot be used, which is never damaged by trying; also where it does not exist and
-        `create` is false.
+        A file that may not be written is opened to be read. Raises BadStore where it cannot be used, which is never damaged
+        by trying; also where it does not exist and `create` is false.
         """
         return cls(Database.open(where, create=create))
 
@@ -307,7 +307,7 @@ class Store:
         try:
             yield
         except (ValueError, TypeError, KeyError, AttributeError, zlib.error, Malformed) as error:
-            raise DamagedStore(f"{self.place}: {what} cannot be read ({error}); {CURE}") from error
+            raise DamagedStore(f"{self.place}: {what} cannot be read ({error}); {self._database.cure}") from error
 
     def _key(self, tournament_id: str) -> int:
         """Return the number that stands for a tournament in the other tables."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from os import getpid
 from pathlib import Path
 from socket import gethostname
 from typing import Final, Self
@@ -19,18 +20,19 @@ from arena.store.lock import hold_lock
 SCHEMA: Final = "0004"
 """The newest migration in `arena.migrations`; later ones have larger numbers."""
 
-CURE: Final = "restore a backup, or save what can be read with: sqlite3 arena.db .recover"
-"""What helps a damaged database."""
-
 _PATIENCE = 20.0  # seconds to wait while another process writes
 _ADVISORY_LOCK = 0x41524E41  # of PostgreSQL, within the database
 
 
 class Database:
-    """An open SQLite file or PostgreSQL database, with the schema that this Arena needs."""
+    """An open SQLite file or PostgreSQL database, with the schema that this Arena needs.
 
-    def __init__(self, engine: sa.Engine, place: str) -> None:
+    A file that may not be written, or lies in such a folder, can be read.
+    """
+
+    def __init__(self, engine: sa.Engine, place: str, *, read_only: bool = False) -> None:
         self._engine = engine
+        self._read_only = read_only
         self.place = place
         """The path, or the URL without its password."""
         self._file: tuple[int, int] | None = None  # which file it is, in SQLite
@@ -43,7 +45,8 @@ class Database:
         place = str(url.database) if sqlite else url.render_as_string(hide_password=True)
         if sqlite:
             _check_path(Path(place), create=create)
-        database = cls(_engine(url), place)
+        read_only = sqlite and _is_read_only(Path(place))
+        database = cls(_engine(_reading_url(Path(place)) if read_only else url), place, read_only=read_only)
         try:
             database._bring_up_to_date()
             database._file = _identity(Path(place)) if sqlite else None
@@ -77,16 +80,24 @@ class Database:
                 f"{self.place} was removed or replaced while it was in use: what was played since then is lost"
             )
 
+    @property
+    def cure(self) -> str:
+        """What helps where the database is damaged."""
+        backup = "restore a backup"
+        if self._engine.dialect.name != "sqlite":
+            return backup
+        return f"{backup}, or save what can be read with: sqlite3 {shlex.quote(self.place)} .recover"
+
     def coordinate(self) -> AbstractContextManager[None]:
         """Hold the right to play tournaments, as one process at a time; raise BadStore where it is taken."""
         if self._engine.dialect.name == "sqlite":
-            return hold_lock(Path(f"{self.place}.lock"), "plays a tournament there")
+            return self._file_lock(".lock", "plays a tournament there")
         return self._advisory_lock(_ADVISORY_LOCK, "plays a tournament there")
 
     def serve(self) -> AbstractContextManager[None]:
         """Hold the right to admit bots and keep the calendar, as one server at a time; raise BadStore where it is taken."""
         if self._engine.dialect.name == "sqlite":
-            return hold_lock(Path(f"{self.place}.server.lock"), "serves it")
+            return self._file_lock(".server.lock", "serves it")
         return self._advisory_lock(_ADVISORY_LOCK + 2, "serves it")
 
     @contextmanager
@@ -97,15 +108,29 @@ class Database:
         except IntegrityError as error:
             raise BadStore(f"{self.place} has this already: {_one_line(error.orig)}") from error
         except DBAPIError as error:
-            raise BadStore(f"{self.place} {_meaning(error.orig)}") from error
+            raise BadStore(f"{self.place} {self._meaning(error.orig)}") from error
         except sqlite3.Error as error:
-            raise BadStore(f"{self.place} {_meaning(error)}") from error
+            raise BadStore(f"{self.place} {self._meaning(error)}") from error
+
+    def _meaning(self, error: BaseException | None) -> str:
+        name = getattr(error, "sqlite_errorname", None) or ""
+        if name.startswith("SQLITE_CORRUPT"):
+            return f"is damaged: {self.cure}"
+        for beginning, meaning in _MEANINGS.items():
+            if name.startswith(beginning):
+                return meaning
+        return f"cannot be used: {_one_line(error)}"
 
     def _bring_up_to_date(self) -> None:
         with self.reading() as connection:
             found = self._found_schema(connection)
         if found == SCHEMA:
             return
+        if self._read_only and found is not None:
+            raise BadStore(
+                f"{self.place} has schema {found}, made by an earlier Arena, and may not be written: to be read it has to be"
+                f" brought up to schema {SCHEMA} first; copy it into a folder of your own and read it there"
+            )
         with self._telling():
             if found is None and self._engine.dialect.name == "sqlite":
                 _switch_to_wal(self._engine)
@@ -129,6 +154,11 @@ class Database:
                 "Upgrade Arena, or name another database with --store"
             )
         return found
+
+    def _file_lock(self, suffix: str, deed: str) -> AbstractContextManager[None]:
+        if self._read_only:
+            raise BadStore(f"{self.place} {_MEANINGS['SQLITE_READONLY']}")
+        return hold_lock(Path(f"{self.place}{suffix}"), deed)
 
     @contextmanager
     def _advisory_lock(self, number: int, deed: str) -> Iterator[None]:
@@ -180,9 +210,33 @@ def _check_path(path: Path, *, create: bool) -> None:
         raise BadStore(f"{path} does not exist: `arena tournament` makes it, or name another one with --store")
 
 
+def _is_read_only(path: Path) -> bool:
+    """Return whether a file can be read, but no changes to it be stored."""
+    return os.access(path, os.R_OK) and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def _reading_url(path: Path) -> sa.URL:
+    """Return the URL that reads a file and writes nothing.
+
+    While others have the file open its log (WAL) lies beside it, with an index, and what they do is heeded. Without them
+    nothing changes it. Raises BadStore for a log with content that lacks its index, which would have to be written.
+    """
+    log = Path(f"{path}-wal")
+    if log.exists() and Path(f"{path}-shm").exists():
+        how = {"mode": "ro"}
+    elif log.exists() and log.stat().st_size:
+        raise BadStore(
+            f"{path} may not be written, and its last changes are still in {log.name}: copy both into a folder of your own and"
+            " read them there"
+        )
+    else:
+        how = {"mode": "ro", "immutable": "1"}
+    return sa.URL.create("sqlite", database=path.as_uri(), query={**how, "uri": "true"})
+
+
 def _engine(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() == "postgresql":
-        name = f"process {getpid()} on {gethostname()}"
+        name = f"process {os.getpid()} on {gethostname()}"
         try:
             return sa.create_engine(url, connect_args={"application_name": name})
         except (ImportError, NoSuchModuleError) as error:
@@ -239,16 +293,7 @@ _MEANINGS = {
     "SQLITE_PERM": "may not be used: change the permissions of the file and its directory",
     "SQLITE_CANTOPEN": "cannot be opened: the file and its directory must be readable and writable",
     "SQLITE_NOTADB": "is not an SQLite database: name another file with --store",
-    "SQLITE_CORRUPT": f"is damaged: {CURE}",
 }
-
-
-def _meaning(error: BaseException | None) -> str:
-    name = getattr(error, "sqlite_errorname", None) or ""
-    for beginning, meaning in _MEANINGS.items():
-        if name.startswith(beginning):
-            return meaning
-    return f"cannot be used: {_one_line(error)}"
 
 
 def _one_line(error: BaseException | None) -> str:
