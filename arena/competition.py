@@ -127,6 +127,43 @@ class Bot:
     """The version that plays; None where the bot is withdrawn, or none is admitted yet."""
     versions: int
     """How many versions there are."""
+    barred: bool = False
+    """Whether an organiser has withdrawn it, so that its owner can't bring it back."""
+
+    @property
+    def listed(self) -> ListedBot:
+        """The bot as everybody may see it."""
+        program = self.current.program if self.current else None
+        return ListedBot(
+            self.name,
+            self.owner,
+            program.author if program else "",
+            program.games if program else (),
+            self.current.number if self.current else 0,
+            self.versions,
+            barred=self.barred,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBot:
+    """A bot of a competition, as everybody may see it."""
+
+    name: str
+    owner: str
+    author: str
+    games: tuple[str, ...]
+    current: int
+    """The number of the version that plays; 0 where none does."""
+    versions: int
+    barred: bool = False
+
+    @property
+    def state(self) -> str:
+        """What plays, in words."""
+        if self.current:
+            return f"version {self.current} of {self.versions}"
+        return "nothing: withdrawn by an organiser" if self.barred else "nothing"
 
 
 @dataclass(frozen=True, slots=True)

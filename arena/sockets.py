@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from arena.errors import BadInput
+from arena.text import clean_line
+
+_CALLED: Final = re.compile(r"unix:.+|(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%A-Za-z0-9]+\]):(?P<port>[0-9]{1,5})")
 
 
 def is_local(address: str) -> bool:
@@ -24,6 +29,16 @@ def is_local(address: str) -> bool:
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     return host == "localhost"
+
+
+def check_server(address: str) -> str:
+    """Return the address of a server that is to be called; raise BadInput where it is neither host:port nor unix:/path."""
+    form = _CALLED.fullmatch(address)
+    if form is None or not (address.startswith("unix:") or 0 < int(form["port"]) < 1 << 16):
+        raise BadInput(
+            f"{clean_line(address, 100)} is no address of a server: write host:port, as in arena.example.org:443, or unix:/path"
+        )
+    return address
 
 
 def free_socket(path: Path) -> None:

@@ -213,6 +213,32 @@ async def test_what_will_not_get_better_is_not_tried_again(archive: Path) -> Non
     assert len(server.asked) == 1
 
 
+async def test_words_of_the_server_that_were_lost_are_heard_the_next_time(archive: Path) -> None:
+    lost = End(grpc.StatusCode.INTERNAL, "Internal error from Core")
+    begun = told(received=arena_pb2.SubmissionReceived())
+    async with scripted([begun, lost], [End(grpc.StatusCode.RESOURCE_EXHAUSTED, "too large", "TOO_LARGE")]) as server:
+        with pytest.raises(Refused, match="too large"):
+            await submitted(server.address, archive)
+
+
+async def test_a_name_that_is_not_found_is_told_as_that() -> None:
+    with pytest.raises(BadInput, match=r"the name in nowhere\.invalid:443 is not found: mend the address"):
+        await list_bots(ServerAddress("nowhere.invalid:443"))
+
+
+async def test_a_file_that_is_no_certificate_is_named(tmp_path: Path, authority: trustme.CA) -> None:
+    issued, other = authority.issue_cert("localhost"), authority.issue_cert("localhost")
+    (tmp_path / "league.yaml").write_text("game: heartswitch\n")
+    issued.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    other.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+
+    with pytest.raises(BadInput, match=r"league\.yaml: this is no certificate in PEM form"):
+        await list_bots(ServerAddress("127.0.0.1:1", authority=tmp_path / "league.yaml"))
+    server = ServerAddress("127.0.0.1:1", "", tmp_path / "ca.pem", tmp_path / "cert.pem", tmp_path / "key.pem")
+    with pytest.raises(BadInput, match=r"key\.pem is not the key of .*cert\.pem"):
+        await list_bots(server)
+
+
 async def test_an_archive_that_is_gone_is_told_of_and_nothing_is_sent(archive: Path) -> None:
     submission = describe_archive(archive, build=False)
     archive.unlink()

@@ -52,7 +52,7 @@ def test_the_current_version_plays_from_its_files(store: Store) -> None:
 def test_who_is_withdrawn_or_refused_does_not_play(store: Store) -> None:
     submit(store, Program("ann", ("./bot",)), "a")
     submit(store, Program("bob", ("./bot",)), "b", State.REFUSED)
-    store.submissions.use("ann", 0)
+    store.submissions.use("ann", 0, who="ada", organiser=False)
 
     assert playing(store) == ({}, [])
 
@@ -60,7 +60,7 @@ def test_who_is_withdrawn_or_refused_does_not_play(store: Store) -> None:
 def test_a_version_that_is_brought_back_plays(store: Store) -> None:
     submit(store, Program("ann", ("./bot",)), "a")
     submit(store, Program("ann", ("./bot",)), "b")
-    store.submissions.use("ann", 1)
+    store.submissions.use("ann", 1, who="ada", organiser=False)
 
     entries, notices = playing(store)
 

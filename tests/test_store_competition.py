@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from arena.competition import AdmissionStep, Deed, Program, Role, Run, State, Usage, Version
+from arena.competition import AdmissionStep, Bot, Deed, Program, Role, Run, State, Usage, Version
 from arena.errors import BadStore, Refused
 from arena.finding import Verdict
 from arena.store import Store
@@ -60,6 +60,10 @@ def admit(
     which = receive(store, number, owner)
     claim = store.submissions.claim(which, Program(name, command=("./bot",)), digest, 100)
     return store.submissions.decide(claim.version.submission, state)
+
+
+def use(store: Store, name: str, number: int, who: str = "ada", *, organiser: bool = False) -> Bot:
+    return store.submissions.use(name, number, who=who, organiser=organiser)
 
 
 # --- Bots and versions ---
@@ -184,21 +188,63 @@ def test_a_bot_is_withdrawn_and_an_earlier_version_brought_back(store: Store) ->
     admit(store, 2, "d2")
     admit(store, 3, "d3", state=State.REFUSED)
 
-    assert store.submissions.use("bot", 0).current is None
+    assert use(store, "bot", 0).current is None
     assert store.submissions.playing() == []
-    back = store.submissions.use("bot", 1).current
+    back = use(store, "bot", 1).current
     assert back is not None
     assert back.number == 1
     with pytest.raises(Refused) as missing:
-        store.submissions.use("bot", 9)
+        use(store, "bot", 9)
     with pytest.raises(Refused) as refused:
-        store.submissions.use("bot", 3)
+        use(store, "bot", 3)
     with pytest.raises(Refused) as nobody:
-        store.submissions.use("nobody", 0)
+        use(store, "nobody", 0)
 
     reasons = [each.value.reason for each in (missing, refused, nobody)]
     assert reasons == ["NO_SUCH_VERSION", "NOT_ADMITTED", "NO_SUCH_BOT"]
     assert [version.number for version in store.submissions.playing()] == [1]
+
+
+def test_what_an_organiser_has_withdrawn_only_an_organiser_brings_back(store: Store) -> None:
+    admit(store, 1, "d1")
+    late = store.submissions.claim(receive(store, 2), Program("bot", command=("./bot",)), "d2", 100).version
+
+    assert use(store, "bot", 0, "olga", organiser=True).barred
+    store.submissions.decide(late.submission, State.ADMITTED)
+    assert store.submissions.playing() == []
+    with pytest.raises(Refused, match="an organiser has withdrawn bot") as back:
+        use(store, "bot", 1)
+    with pytest.raises(Refused, match="an organiser has withdrawn bot") as again:
+        admit(store, 3, "d1")
+    with pytest.raises(Refused, match="an organiser has withdrawn bot"):
+        admit(store, 4, "d4")
+    assert (back.value.reason, again.value.reason) == ("BARRED", "BARRED")
+    assert store.submissions.playing() == []
+
+    assert not use(store, "bot", 1, "olga", organiser=True).barred
+    use(store, "bot", 0)
+    assert not store.submissions.bot("bot").barred
+    assert use(store, "bot", 2).current is not None
+
+
+def test_an_organisers_own_bot_is_withdrawn_like_anybodys(store: Store) -> None:
+    admit(store, 1, "d1", owner="olga")
+
+    assert not use(store, "bot", 0, "olga", organiser=True).barred
+
+
+def test_a_bot_that_was_only_ever_refused_can_be_looked_at_and_is_nowhere_else(store: Store) -> None:
+    admit(store, 1, "d1", state=State.REFUSED)
+    store.submissions.add_step(submission(1), STEP)
+
+    bot = store.submissions.bot("bot", hopeless=True)
+    assert (bot.owner, bot.current, bot.versions) == ("ada", None, 1)
+    assert [version.state for version in store.submissions.versions("bot")] == [State.REFUSED]
+    assert store.submissions.bots() == []
+    with pytest.raises(Refused, match="no bot of this name"):
+        store.submissions.bot("bot")
+    with pytest.raises(Refused, match="no bot of this name"):
+        use(store, "bot", 1)
 
 
 def test_an_owners_usage_counts_each_content_once(store: Store) -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from arena.cli.admission import print_step, version_values
-from arena.cli.options import USUAL_SERVER, json_option, server_of, server_options, store_option
+from arena.cli.options import json_option, server_of, server_options, store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
 from arena.text import clean_line
 
 if TYPE_CHECKING:
-    from arena.client import ListedBot, ServerAddress
-    from arena.competition import AdmissionStep, Bot, Version
+    from arena.client import ServerAddress
+    from arena.competition import AdmissionStep, ListedBot, Version
 
 EXAMPLE = """\b
 Examples:
@@ -30,43 +29,28 @@ Versions = list[tuple["Version", list["AdmissionStep"]]]
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("bot", required=False, metavar="BOT")
+@click.argument("bot", required=False, metavar="[BOT]")
 @click.option("--log", "step", type=click.Choice(["unpack", "build", "check", "play"]), help="Print the log of a step.")
 @click.option("--version", "number", type=click.IntRange(1), help="Of this version [default: the latest].")
 @store_option
-@server_options
+@server_options()
 @json_option
 def command(bot: str | None, step: str | None, number: int | None, store: str, as_json: bool, **given: Any) -> None:
     """List the bots of a competition; or the versions of one bot of yours, with the steps of their admission."""
-    server = server_of(given, usual=os.environ.get(USUAL_SERVER))
+    server = server_of(given)
     if bot is None:
         if step or number:
             raise click.UsageError("--log and --version are about one bot: name it.")
         _print_bots(_bots(server, store), as_json=as_json)
         return
-    versions = _versions(server, store, bot)
+    about, versions = _versions(server, store, bot)
     if step:
         _print_log(bot, versions, step, number)
         return
     chosen = [each for each in versions if number in (None, each[0].number)]
     if not chosen:
         raise BadInput(f"{clean_line(bot)} has no version {number}: it has {len(versions)}")
-    _print_versions(chosen, as_json=as_json)
-
-
-def listed(bot: Bot) -> ListedBot:
-    """Return a bot of the database here as a server would list it."""
-    from arena.client import ListedBot
-
-    program = bot.current.program if bot.current else None
-    return ListedBot(
-        bot.name,
-        bot.owner,
-        program.author if program else "",
-        program.games if program else (),
-        bot.current.number if bot.current else 0,
-        bot.versions,
-    )
+    _print_versions(about, chosen, as_json=as_json)
 
 
 def _bots(server: ServerAddress | None, store_url: str) -> list[ListedBot]:
@@ -77,10 +61,10 @@ def _bots(server: ServerAddress | None, store_url: str) -> list[ListedBot]:
     from arena.store import Store
 
     with Store.open(store_url, create=False) as store:
-        return list(map(listed, store.submissions.bots()))
+        return [bot.listed for bot in store.submissions.bots()]
 
 
-def _versions(server: ServerAddress | None, store_url: str, bot: str) -> Versions:
+def _versions(server: ServerAddress | None, store_url: str, bot: str) -> tuple[ListedBot, Versions]:
     if server is not None:
         from arena.client import list_versions
 
@@ -88,7 +72,9 @@ def _versions(server: ServerAddress | None, store_url: str, bot: str) -> Version
     from arena.store import Store
 
     with Store.open(store_url, create=False) as store:
-        return [(version, store.submissions.steps(version.submission)) for version in store.submissions.versions(bot)]
+        about = store.submissions.bot(bot, hopeless=True).listed
+        versions = store.submissions.versions(bot)
+        return about, [(version, store.submissions.steps(version.submission)) for version in versions]
 
 
 def _print_bots(bots: Sequence[ListedBot], *, as_json: bool) -> None:
@@ -104,6 +90,7 @@ def _print_bots(bots: Sequence[ListedBot], *, as_json: bool) -> None:
                     "games": list(bot.games),
                     "version": bot.current or None,
                     "versions": bot.versions,
+                    "barred": bot.barred,
                 }
                 for bot in bots
             ]
@@ -114,16 +101,16 @@ def _print_bots(bots: Sequence[ListedBot], *, as_json: bool) -> None:
         return
     table = Table("bot", "owner", "plays", "author", "games", box=None, pad_edge=False)
     for bot in bots:
-        plays = f"version {bot.current} of {bot.versions}" if bot.current else "nothing"
-        table.add_row(bot.name, bot.owner, plays, bot.author, ", ".join(bot.games) or "all")
+        table.add_row(bot.name, bot.owner, bot.state, bot.author, ", ".join(bot.games) or "all")
     make_console().print(table)
 
 
-def _print_versions(versions: Versions, *, as_json: bool) -> None:
+def _print_versions(bot: ListedBot, versions: Versions, *, as_json: bool) -> None:
     if as_json:
         print_json([version_values(version, steps, logs=False) for version, steps in versions])
         return
     console = make_console()
+    console.print(f"{bot.name} of {bot.owner} plays {bot.state}", soft_wrap=True)
     for version, steps in versions:
         console.print(f"version {version.number}: {version.state}, {version.created:%Y-%m-%d %H:%M} UTC", style="bold")
         for step in steps:

@@ -34,7 +34,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
 @click.option("--list", "as_list", is_flag=True, help="List all tournaments of the database, the latest last.")
-@server_options
+@server_options()
 def command(
     tournament: str | None,
     store: str,

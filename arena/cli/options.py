@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
+
+from arena.errors import BadInput
+from arena.sockets import check_server
 
 if TYPE_CHECKING:
     from arena.client import ServerAddress
@@ -97,19 +101,27 @@ files_option = click.option(
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-server_options = in_order(
-    click.option("--server", metavar="ADDRESS", help="The arena at host:port or unix:/path."),
-    click.option("--token-file", type=_file, help="The file with your token [default: the variable ARENA_TOKEN]."),
-    click.option("--tls-ca", type=_file, help="Trust servers that this certificate vouches for (PEM)."),
-    click.option("--tls-cert", type=_file, help="Your own certificate, where the server wants one (PEM)."),
-    click.option("--tls-key", type=_file, help="Its private key (PEM)."),
-    click.option("--plaintext", is_flag=True, help="Speak without TLS to another machine; no token is sent then."),
-)
-USUAL_SERVER: Final = "ARENA_SERVER"
-"""The variable that names the server of a contestant."""
+_USUAL: Final = "ARENA_SERVER"
+_CALLING: Final = ("token_file", "tls_ca", "tls_cert", "tls_key", "plaintext")
 
-SERVER: Final = ("server", "token_file", "tls_ca", "tls_cert", "tls_key", "plaintext")
-"""The parameters of `server_options`."""
+
+def server_options(*, usual: bool = True) -> Callable[[F], F]:
+    """Return the options that name a server; with `usual` the variable ARENA_SERVER names one too."""
+    default = " [default: the variable ARENA_SERVER]" if usual else ""
+    return in_order(
+        click.option("--server", metavar="ADDRESS", help=f"The arena at host:port or unix:/path{default}."),
+        click.option("--token-file", type=_file, help="The file with your token [default: the variable ARENA_TOKEN]."),
+        click.option(
+            "--tls-ca",
+            type=_file,
+            envvar="ARENA_TLS_CA",
+            help="Trust servers that this certificate vouches for (PEM) [default: the variable ARENA_TLS_CA].",
+        ),
+        click.option("--tls-cert", type=_file, help="Your own certificate, where the server wants one (PEM)."),
+        click.option("--tls-key", type=_file, help="Its private key (PEM)."),
+        click.option("--plaintext", is_flag=True, help="Speak without TLS to another machine; no token is sent then."),
+    )
+
 
 fresh_option = click.option("--fresh", is_flag=True, help="Play again on new deals, even if it was played before.")
 json_option = click.option(
@@ -124,20 +136,42 @@ def shelf_of(store: Store, files: Path | None) -> Shelf:
     return Shelf.at(files) if files is not None else Shelf.beside(store.place)
 
 
-def server_of(given: dict[str, Any], *, usual: str | None = None) -> ServerAddress | None:
-    """Take the options of `server_options` out of those given, and return the server that they name, or the usual one, if any."""
-    server, token_file, authority, certificate, key, plaintext = (given.pop(name) for name in SERVER)
+def server_of(given: dict[str, Any], *, usual: bool = True) -> ServerAddress | None:
+    """Take the options of `server_options` out of those given, and return the server that they name, if any.
+
+    A store that is named on the command line wins over ARENA_SERVER. Raises UsageError, or BadInput for an address or a token
+    that is none.
+    """
+    address = given.pop("server")
+    token_file, authority, certificate, key, plaintext = (given.pop(name) for name in _CALLING)
+    context = click.get_current_context()
+    named = {name for name in ("store", *_CALLING) if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if address and "store" in named:
+        raise click.UsageError("--server and --store name two places: leave one of them out.")
+    if not address and usual and "store" not in named:
+        address = os.environ.get(_USUAL)
+    if not address:
+        if calling := [name for name in _CALLING if name in named]:
+            raise click.UsageError(f"--{calling[0].replace('_', '-')} is about a server: name it with --server.")
+        return None
     if (certificate is None) is not (key is None):
         raise click.UsageError("--tls-cert and --tls-key go together: give both, or neither.")
-    server = server or usual
-    if not server:
-        return None
     from arena.client import ServerAddress
 
-    token = (
-        token_file.read_text(encoding="utf-8", errors="replace") if token_file else os.environ.get("ARENA_TOKEN", "")
-    )
-    return ServerAddress(server, token.strip(), authority, certificate, key, plaintext)
+    token = _token(token_file)
+    return ServerAddress(check_server(address), token, authority, certificate, key, plaintext)
+
+
+def _token(file: Path | None) -> str:
+    """Return the caller's token, empty for none; raise BadInput for what can't be one."""
+    from arena.tokens import token_id
+
+    source = str(file) if file else "the variable ARENA_TOKEN"
+    text = file.read_text(encoding="utf-8", errors="replace") if file else os.environ.get("ARENA_TOKEN", "")
+    token = text.strip()
+    if (token or file) and not token_id(token):
+        raise BadInput(f"{source} holds no token: one reads arena_ID_SECRET, as `arena token create` has shown it")
+    return token
 
 
 def overrides_of(given: dict[str, Any]) -> dict[str, Any]:

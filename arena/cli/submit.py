@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import subprocess
 import tempfile
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli.admission import Telling, size_text
-from arena.cli.options import USUAL_SERVER, files_option, json_option, server_of, server_options, shelf_of, store_option
+from arena.cli.options import files_option, json_option, server_of, server_options, shelf_of, store_option
 from arena.cli.output import make_console, print_note
 from arena.errors import BadInput, Interrupted
 from arena.text import clean_lines
@@ -62,7 +61,7 @@ class _Wanted:
 @click.option("--source", is_flag=True, help="Submit the sources, to be built in the sandbox.")
 @store_option
 @files_option
-@server_options
+@server_options()
 @json_option
 def command(
     bot: Path | None,
@@ -80,8 +79,7 @@ def command(
 
     DIR has a manifest bot.yaml. Its bot is built there, and everything is packed that its .gitignore does not leave out,
     with the program and what `pack` in the manifest lists. An ARCHIVE (tar, tar.gz, zip) is taken as it is. The bot is then
-    unpacked, built if need be, checked, and played against itself. The exit code is 1 where it is refused. ARENA_SERVER names
-    the usual server.
+    unpacked, built if need be, checked, and played against itself. The exit code is 1 where it is refused.
     """
     if (bot is None) is (address is None):
         raise click.UsageError("Submit a folder, an archive, or a running bot with --address.")
@@ -91,7 +89,7 @@ def command(
         raise click.UsageError(
             "--name, --game and --author go with --address; a folder or an archive says them in bot.yaml."
         )
-    server = server_of(given, usual=os.environ.get(USUAL_SERVER))
+    server = server_of(given)
     with tempfile.TemporaryDirectory(prefix="arena-") as scratch:
         wanted = _Wanted(None, address=address or "", name=name or "", games=games, author=author)
         if bot is not None:

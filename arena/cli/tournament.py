@@ -82,7 +82,7 @@ schedule_options = in_order(
 @click.option(
     "--incremental", is_flag=True, help="Keep results between bots that are unchanged; play only what is new."
 )
-@server_options
+@server_options(usual=False)
 @json_option
 def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
     """Play a tournament between the bots of a bots.yaml and show its leaderboard.
@@ -91,7 +91,7 @@ def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
     for a table, sample bots of the house besides. What has been played is kept: after an interruption the same command plays
     the rest, and on a finished tournament it shows the leaderboard again. Options given here win over the file.
     """
-    server = server_of(given)
+    server = server_of(given, usual=False)
     how = {name: given.pop(name) for name in HOW}
     how["named"] = click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT
     overrides = overrides_of(given)

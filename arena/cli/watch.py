@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.options import USUAL_SERVER, server_of, server_options
+from arena.cli.options import server_of, server_options
 from arena.errors import Interrupted
 from arena.text import clean_line
 
@@ -30,14 +29,14 @@ Examples:
 @click.argument("tournament", required=False, default="")
 @click.option("--from", "first", type=click.IntRange(1), default=1, metavar="NUMBER", help="Begin with this event.")
 @click.option("--json", "as_json", is_flag=True, help="Print each event as JSON, one a line.")
-@server_options
+@server_options()
 def command(tournament: str, first: int, as_json: bool, **given: Any) -> None:
     """Watch a tournament of a server: TOURNAMENT is an id or its beginning, the latest if left out.
 
     After a broken connection it goes on with the next event. It ends with the tournament; after Ctrl-C the exit code is 3, and
     what is said then goes on from there.
     """
-    server = server_of(given, usual=os.environ.get(USUAL_SERVER))
+    server = server_of(given)
     if server is None:
         raise click.UsageError("Name the server with --server, or in the variable ARENA_SERVER.")
     asyncio.run(_watch(server, tournament, first, as_json=as_json))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.options import USUAL_SERVER, server_of, server_options, store_option
+from arena.cli.options import server_of, server_options, store_option
 from arena.text import clean_line
 
 if TYPE_CHECKING:
-    from arena.client import ListedBot, ServerAddress
+    from arena.client import ServerAddress
+    from arena.competition import ListedBot
 
 EXAMPLE = """\b
 Examples:
@@ -27,13 +27,14 @@ Examples:
 @click.argument("bot", metavar="BOT")
 @click.option("--back-to", type=click.IntRange(1), metavar="VERSION", help="Let this earlier version play again.")
 @store_option
-@server_options
+@server_options()
 def command(bot: str, back_to: int | None, store: str, **given: Any) -> None:
     """Withdraw a bot from the tournaments to come, or go back to an earlier version of it.
 
-    Its results stay. To have it play again, submit it again, or use --back-to.
+    Its results stay. To have it play again, submit it again, or use --back-to; what an organiser has withdrawn of another owner
+    only an organiser brings back.
     """
-    now = _change(server_of(given, usual=os.environ.get(USUAL_SERVER)), store, bot, back_to or 0)
+    now = _change(server_of(given), store, bot, back_to or 0)
     name = clean_line(now.name)
     click.echo(f"{name}: version {now.current} plays now" if now.current else f"{name} is withdrawn")
 
@@ -43,12 +44,11 @@ def _change(server: ServerAddress | None, store_url: str, bot: str, version: int
         from arena.client import withdraw
 
         return asyncio.run(withdraw(server, bot, version))
-    from arena.cli.bots import listed
     from arena.competition import LOCAL, Deed
     from arena.store import Store
 
     with Store.open(store_url, create=False) as store:
-        changed = listed(store.submissions.use(bot, version))
+        changed = store.submissions.use(bot, version, who=LOCAL, organiser=True).listed
         about = f"{changed.name}, version {version}" if version else changed.name
         store.audit.add(Deed(datetime.now(UTC), LOCAL, "", "withdraw", about, "done"))
         return changed

@@ -5,14 +5,13 @@ made again, with the same id, so that nothing is done twice; watching goes on wi
 """
 
 from arena.client.address import ServerAddress
-from arena.client.bots import ListedBot, list_bots, list_versions, withdraw
+from arena.client.bots import list_bots, list_versions, withdraw
 from arena.client.submissions import AdmissionEvent, Begun, Received, describe_archive, submit
 from arena.client.tournaments import NumberedEvent, leaderboard_of_server, run_on_server, watch
 
 __all__ = [
     "AdmissionEvent",
     "Begun",
-    "ListedBot",
     "NumberedEvent",
     "Received",
     "ServerAddress",

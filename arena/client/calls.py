@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
 import grpc
@@ -14,6 +13,7 @@ import grpc.aio
 from arena.client.address import ServerAddress
 from arena.client.errors import error_of
 from arena.errors import ArenaError, BadInput
+from arena.pem import check_pair, read_pem
 from arena.v1 import arena_pb2_grpc
 
 R = TypeVar("R")
@@ -57,14 +57,12 @@ async def stub_of(server: ServerAddress) -> AsyncIterator[tuple[Stub, Metadata]]
 
 
 def _credentials(server: ServerAddress) -> grpc.ChannelCredentials:
-    return grpc.ssl_channel_credentials(*map(_content, (server.authority, server.key, server.certificate)))
-
-
-def _content(path: Path | None) -> bytes | None:
-    try:
-        return None if path is None else path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: this can't be read: {error.strerror}") from None
+    authority = None if server.authority is None else read_pem(server.authority, "CERTIFICATE")
+    if server.certificate is None or server.key is None:
+        return grpc.ssl_channel_credentials(authority)
+    key, certificate = read_pem(server.key, "PRIVATE KEY"), read_pem(server.certificate, "CERTIFICATE")
+    check_pair(server.certificate, server.key)
+    return grpc.ssl_channel_credentials(authority, key, certificate)
 
 
 class Attempt:
@@ -87,5 +85,10 @@ class Attempt:
 
 
 def broke_off(error: grpc.aio.AioRpcError) -> bool:
-    """Return whether a call ended because the server went away, or is about to."""
-    return error.code() is grpc.StatusCode.UNAVAILABLE
+    """Return whether a call ended because the server went away, or is about to.
+
+    Where a server ends a call while a message is being sent, gRPC makes an error of its own of that, and the server's words are
+    lost. They are heard when the call is made again.
+    """
+    lost = error.code() is grpc.StatusCode.INTERNAL and (error.details() or "").startswith("Internal error from Core")
+    return lost or error.code() is grpc.StatusCode.UNAVAILABLE

@@ -70,6 +70,8 @@ def _nobody(server: ServerAddress, text: str) -> str:
     """Say why there is no connection, and what mends it."""
     low = text.lower()
     said = clean_line(text.rpartition("last error: ")[2], 250)
+    if "resolv" in low or "dns" in low:
+        return f"the name in {server.address} is not found: mend the address ({said})"
     if "hostname" in low:
         return f"{server.address} has a certificate for another name: call it by the name that its certificate is for ({said})"
     if "certificate" in low and "verify" in low:

@@ -15,6 +15,7 @@ from grpc_health.v1.health import aio as health
 from grpc_reflection.v1alpha import reflection
 
 from arena.errors import BadInput
+from arena.pem import check_pair, read_pem
 from arena.server.competition import Competition, Terms
 from arena.server.gate import Exposure, Gate
 from arena.server.servicer import ArenaServicer
@@ -88,20 +89,11 @@ class Tls:
             raise BadInput(f"{error.filename}: this can't be read: {error.strerror}") from None
 
     def _read(self) -> grpc.ServerCertificateConfiguration:
-        certificate = _read_pem(self.certificate, "CERTIFICATE")
-        key = _read_pem(self.key, "PRIVATE KEY")
-        clients = None if self.clients is None else _read_pem(self.clients, "CERTIFICATE")
+        certificate = read_pem(self.certificate, "CERTIFICATE")
+        key = read_pem(self.key, "PRIVATE KEY")
+        check_pair(self.certificate, self.key)
+        clients = None if self.clients is None else read_pem(self.clients, "CERTIFICATE")
         return grpc.ssl_server_certificate_configuration([(key, certificate)], clients)
-
-
-def _read_pem(path: Path, kind: str) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: this can't be read: {error.strerror}") from None
-    if f"{kind}-----".encode() not in content or b"-----BEGIN" not in content:
-        raise BadInput(f"{path}: this is no {kind.lower()} in PEM form, which begins with -----BEGIN")
-    return content
 
 
 class ArenaServer:
@@ -178,9 +170,10 @@ class ArenaServer:
                 self.port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
             await self._server.stop(None)
-            text = (
-                f"cannot serve at {address}: it is in use, or no address of this machine; choose another with --listen"
-            )
+            reason = "it is in use, or no address of this machine"
+            if address.startswith("unix:") and not Path(address.removeprefix("unix:")).parent.is_dir():
+                reason = "its folder is not there"
+            text = f"cannot serve at {address}: {reason}; choose another with --listen"
             raise BadInput(text) from error
 
 

@@ -130,7 +130,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             bots, response.next_page_token = _page(
                 self._store.submissions.bots(), request.page_size, request.page_token
             )
-            response.bots.extend(map(encode_bot, bots))
+            response.bots.extend(encode_bot(bot.listed) for bot in bots)
         return response
 
     async def ListVersions(  # noqa: N802
@@ -139,7 +139,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         """List a bot's versions, oldest first."""
         response = arena_pb2.ListVersionsResponse()
         async with self._gate.call(context, Right.OWN) as caller:
-            bot = self._own(request.bot, caller)
+            bot = self._own(request.bot, caller, hopeless=True)
+            response.bot.CopyFrom(encode_bot(bot.listed))
             versions, response.next_page_token = _page(
                 self._store.submissions.versions(bot.name), request.page_size, request.page_token
             )
@@ -156,7 +157,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         async with self._gate.call(context, Right.OWN, "WithdrawBot") as caller:
             caller.about = f"{request.bot}, version {request.version}" if request.version else request.bot
             bot = self._own(request.bot, caller)
-            response.bot.CopyFrom(encode_bot(self._store.submissions.use(bot.name, request.version)))
+            now = self._store.submissions.use(bot.name, request.version, who=caller.owner, organiser=caller.organiser)
+            response.bot.CopyFrom(encode_bot(now.listed))
         return response
 
     # --- Inside ---
@@ -179,10 +181,11 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             created=datetime.now(UTC),
         )
 
-    def _own(self, name: str, caller: Caller) -> Bot:
-        """Return a bot that a caller may see and withdraw."""
-        bot = self._store.submissions.bot(name)
+    def _own(self, name: str, caller: Caller, *, hopeless: bool = False) -> Bot:
+        """Return a bot that a caller may see and withdraw; a `hopeless` one is there for its owner and organisers alone."""
+        bot = self._store.submissions.bot(name, hopeless=hopeless)
         if not caller.may_see(bot.owner):
+            self._store.submissions.bot(name)
             raise Refused("NOT_OWNER", f"{bot.name} is another owner's bot")
         return bot
 

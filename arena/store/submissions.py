@@ -70,7 +70,7 @@ class Submissions:
 
         An admitted one becomes current, and one that was refused is admitted again under this submission's id.
         `reserved` are the keys of names that nobody may have; an owner may have `most_bots` bots. Raises Refused where the
-        name is another's, or there are too many bots.
+        name is another's, an organiser has withdrawn the bot, or there are too many.
         """
         key = name_key(program.name)
         if key in reserved:
@@ -115,7 +115,7 @@ class Submissions:
             values = {"state": state.value, "decided": datetime.now(UTC).isoformat()}
             connection.execute(sa.update(SUBMISSIONS).where(_VERSIONS.key == row["key"]).values(values))
             if row["bot"] is not None and state is State.ADMITTED:
-                older = (BOTS.c.key == row["bot"]) & (BOTS.c.current < row["number"])
+                older = (BOTS.c.key == row["bot"]) & (BOTS.c.current < row["number"]) & ~BOTS.c.barred
                 connection.execute(sa.update(BOTS).where(older).values(current=row["number"]))
             return _version({**row, **values})
 
@@ -147,28 +147,34 @@ class Submissions:
             found = _bots(connection, living if owner is None else living & (BOTS.c.owner == owner))
         return sorted(found, key=lambda bot: bot.name)
 
-    def bot(self, name: str) -> Bot:
-        """Return the bot of this name; raise Refused where there is none."""
+    def bot(self, name: str, *, hopeless: bool = False) -> Bot:
+        """Return the bot of this name, a `hopeless` one that was only ever refused too; raise Refused where there is none."""
         with self._database.reading() as connection:
-            return _bot(connection, _named(connection, name)["key"])
+            return _bot(connection, _named(connection, name, hopeless=hopeless)["key"])
 
     def versions(self, name: str) -> list[Version]:
-        """Return a bot's versions, oldest first; raise Refused where there is no such bot."""
+        """Return a bot's versions, oldest first, those of one that was only ever refused too.
+
+        Raises Refused where there is no such bot.
+        """
         with self._database.reading() as connection:
-            key = _named(connection, name)["key"]
+            key = _named(connection, name, hopeless=True)["key"]
         return self._versions(_VERSIONS.bot == key, _VERSIONS.number)
 
     def playing(self) -> list[Version]:
         """Return what plays: the current version of each bot that has one, by name."""
         return [bot.current for bot in self.bots() if bot.current is not None]
 
-    def use(self, name: str, number: int) -> Bot:
+    def use(self, name: str, number: int, *, who: str, organiser: bool) -> Bot:
         """Let an admitted version of a bot play from now on, or none of them for 0; return the bot.
 
-        Raises Refused where there is no such bot or version, or it is not admitted.
+        What an organiser has withdrawn of another owner only an organiser brings back. Raises Refused where it is somebody else
+        who tries, where there is no such bot or version, or it is not admitted.
         """
         with self._database.writing(alone=True) as connection:
             row = _named(connection, name)
+            if row["barred"] and not organiser:
+                raise _barred(row["name"])
             if number:
                 query = sa.select(_VERSIONS.state).where((_VERSIONS.bot == row["key"]) & (_VERSIONS.number == number))
                 state = connection.execute(query).scalar()
@@ -178,7 +184,8 @@ class Submissions:
                     raise Refused(
                         "NOT_ADMITTED", f"version {number} of {row['name']} is {state}: choose an admitted one"
                     )
-            connection.execute(sa.update(BOTS).where(BOTS.c.key == row["key"]).values(current=number))
+            barred = organiser and number == 0 and row["owner"] != who
+            connection.execute(sa.update(BOTS).where(BOTS.c.key == row["key"]).values(current=number, barred=barred))
             return _bot(connection, row["key"])
 
     def usage(self, owner: str) -> Usage:
@@ -229,9 +236,10 @@ def _known(connection: sa.Connection, submission: str) -> _AnyRow:
     return row
 
 
-def _named(connection: sa.Connection, name: str) -> _AnyRow:
+def _named(connection: sa.Connection, name: str, *, hopeless: bool = False) -> _AnyRow:
+    """Return the bot of a name; raise Refused where there is none, or it has no hope and that matters."""
     row = connection.execute(sa.select(BOTS).where(BOTS.c.name_key == name_key(name))).mappings().first()
-    if row is None or not _hopes(connection, row["key"]):
+    if row is None or not (hopeless or _hopes(connection, row["key"])):
         raise Refused("NO_SUCH_BOT", "there is no bot of this name: `arena bots` lists them")
     return row
 
@@ -240,6 +248,10 @@ def _hopes(connection: sa.Connection, bot: int) -> bool:
     """Return whether a bot has a version that is admitted or waiting."""
     query = sa.select(_VERSIONS.key).where((_VERSIONS.bot == bot) & _LIVING).limit(1)
     return connection.execute(query).first() is not None
+
+
+def _barred(name: str) -> Refused:
+    return Refused("BARRED", f"an organiser has withdrawn {name}: ask the organiser to bring it back")
 
 
 def _count_bots(connection: sa.Connection, owner: str) -> int:
@@ -253,6 +265,8 @@ def _claim_name(connection: sa.Connection, key: str, name: str, owner: str, most
     hopes = row is not None and _hopes(connection, row["key"])
     if row is not None and hopes and row["owner"] != owner:
         raise Refused("NAME_TAKEN", f"the name {name} is taken by another owner's bot: choose another one")
+    if row is not None and row["barred"]:
+        raise _barred(name)
     if not hopes and most_bots is not None and _count_bots(connection, owner) >= most_bots:
         raise Refused(
             "QUOTA", f"you have {most_bots} bots, as many as are allowed: give this one the name of one of them"
@@ -261,7 +275,7 @@ def _claim_name(connection: sa.Connection, key: str, name: str, owner: str, most
         return int(row["key"])
     if row is not None:  # nothing of it was ever admitted: its versions keep their numbers, but give up the name
         connection.execute(sa.update(BOTS).where(BOTS.c.key == row["key"]).values(name_key=f"{key}\n{row['key']}"))
-    added = sa.insert(BOTS).values(name_key=key, name=name, owner=owner, current=0).returning(BOTS.c.key)
+    added = sa.insert(BOTS).values(name_key=key, name=name, owner=owner, current=0, barred=False).returning(BOTS.c.key)
     return int(connection.execute(added).scalar_one())
 
 
@@ -314,7 +328,10 @@ def _bots(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Bot]
     current = {row["bot"]: _version(row) for row in playing}
     counted = sa.select(_VERSIONS.bot, sa.func.count()).join(BOTS, _VERSIONS.bot == BOTS.c.key)
     counts = {row[0]: int(row[1]) for row in connection.execute(counted.where(which).group_by(_VERSIONS.bot))}
-    return [Bot(row["name"], row["owner"], current.get(row["key"]), counts.get(row["key"], 0)) for row in rows]
+    return [
+        Bot(row["name"], row["owner"], current.get(row["key"]), counts.get(row["key"], 0), barred=bool(row["barred"]))
+        for row in rows
+    ]
 
 
 # --- Rows ---

@@ -74,7 +74,9 @@ TOKENS = _table(
 DEEDS = _table(
     "deeds", key=sa.Integer, time=sa.Text, who=sa.Text, token=sa.Text, deed=sa.Text, what=sa.Text, outcome=sa.Text
 )
-BOTS = _table("bots", key=sa.Integer, name_key=sa.Text, name=sa.Text, owner=sa.Text, current=sa.Integer)
+BOTS = _table(
+    "bots", key=sa.Integer, name_key=sa.Text, name=sa.Text, owner=sa.Text, current=sa.Integer, barred=sa.Boolean
+)
 SUBMISSIONS = _table(
     "submissions",
     key=sa.Integer,

@@ -859,6 +859,7 @@ class Bot(google.protobuf.message.Message):
     GAMES_FIELD_NUMBER: builtins.int
     CURRENT_FIELD_NUMBER: builtins.int
     VERSIONS_FIELD_NUMBER: builtins.int
+    BARRED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     owner: builtins.str
@@ -869,6 +870,8 @@ class Bot(google.protobuf.message.Message):
     """The number of the version that plays; 0 where none does, because the bot is withdrawn or not admitted yet."""
     versions: builtins.int
     """How many versions there are."""
+    barred: builtins.bool
+    """Whether an organiser has withdrawn it, so that its owner can't bring it back."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The games that it plays; none for all."""
@@ -882,8 +885,9 @@ class Bot(google.protobuf.message.Message):
         games: collections.abc.Iterable[builtins.str] | None = ...,
         current: builtins.int = ...,
         versions: builtins.int = ...,
+        barred: builtins.bool = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["author", b"author", "current", b"current", "games", b"games", "name", b"name", "owner", b"owner", "versions", b"versions"]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["author", b"author", "barred", b"barred", "current", b"current", "games", b"games", "name", b"name", "owner", b"owner", "versions", b"versions"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___Bot: typing_extensions.TypeAlias = Bot
@@ -923,19 +927,27 @@ class ListVersionsResponse(google.protobuf.message.Message):
 
     VERSIONS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
     """What gives the next page; empty after the last."""
     @property
     def versions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___Version]:
-        """The versions, oldest first."""
+        """The versions, oldest first; those of a bot that was only ever refused too."""
+
+    @property
+    def bot(self) -> Global___Bot:
+        """The bot itself."""
 
     def __init__(
         self,
         *,
         versions: collections.abc.Iterable[Global___Version] | None = ...,
         next_page_token: builtins.str = ...,
+        bot: Global___Bot | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["next_page_token", b"next_page_token", "versions", b"versions"]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["bot", b"bot"]
+    def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["bot", b"bot", "next_page_token", b"next_page_token", "versions", b"versions"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ListVersionsResponse: typing_extensions.TypeAlias = ListVersionsResponse

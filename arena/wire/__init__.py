@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arena.wire.competition import decode_step, decode_version, encode_bot, encode_step, encode_version
+from arena.wire.competition import decode_bot, decode_step, decode_version, encode_bot, encode_step, encode_version
 from arena.wire.decisions import (
     MAX_BATCH,
     MAX_NOTE_BYTES,
@@ -23,6 +23,7 @@ from arena.wire.records import decode_record, encode_record
 __all__ = [
     "MAX_BATCH",
     "MAX_NOTE_BYTES",
+    "decode_bot",
     "decode_description",
     "decode_event",
     "decode_record",

@@ -8,8 +8,9 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Final
 
-from arena.competition import AdmissionStep, Bot, Program, State, Version
+from arena.competition import AdmissionStep, ListedBot, Program, State, Version
 from arena.finding import Verdict
+from arena.text import clean_line
 from arena.v1 import arena_pb2
 from arena.wire.parts import duration_message, seconds_of
 
@@ -76,14 +77,27 @@ def decode_version(message: arena_pb2.Version, owner: str) -> tuple[Version, lis
     return version, [decode_step(step) for step in message.steps]
 
 
-def encode_bot(bot: Bot) -> arena_pb2.Bot:
+def encode_bot(bot: ListedBot) -> arena_pb2.Bot:
     """Return a bot as a message."""
-    program = bot.current.program if bot.current else None
     return arena_pb2.Bot(
         name=bot.name,
         owner=bot.owner,
-        author=program.author if program else "",
-        games=program.games if program else (),
-        current=bot.current.number if bot.current else 0,
+        author=bot.author,
+        games=bot.games,
+        current=bot.current,
         versions=bot.versions,
+        barred=bot.barred,
+    )
+
+
+def decode_bot(message: arena_pb2.Bot) -> ListedBot:
+    """Read a bot."""
+    return ListedBot(
+        clean_line(message.name),
+        clean_line(message.owner),
+        clean_line(message.author),
+        tuple(clean_line(game, 64) for game in message.games),
+        message.current,
+        message.versions,
+        barred=message.barred,
     )

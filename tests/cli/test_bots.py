@@ -17,10 +17,11 @@ CHECK = arena_pb2.AdmissionStep(
     name="check", verdict=arena_pb2.ADMISSION_VERDICT_FAILED, detail="too slow", cure="be quick", log="line 1\nline 2\n"
 )
 VERSIONS = arena_pb2.ListVersionsResponse(
+    bot=arena_pb2.Bot(name="mine", owner="alice", versions=2, barred=True),
     versions=[
         arena_pb2.Version(bot="mine", number=1, state=arena_pb2.VERSION_STATE_ADMITTED),
         arena_pb2.Version(bot="mine", number=2, state=arena_pb2.VERSION_STATE_REFUSED, steps=[CHECK]),
-    ]
+    ],
 )
 
 
@@ -41,6 +42,7 @@ async def test_bots_are_listed_with_owner_and_version(tmp_path: Path) -> None:
             "games": ["heartswitch"],
             "version": 2,
             "versions": 3,
+            "barred": False,
         }
     ]
 
@@ -50,7 +52,13 @@ async def test_versions_are_shown_with_cause_and_cure(tmp_path: Path) -> None:
         done = await asyncio.to_thread(arena_in(tmp_path), "bots", "mine", "--server", server.address)
 
     assert server.asked[0].bot == "mine"
-    for part in ("version 1: admitted", "version 2: refused", "too slow", "cure: be quick"):
+    for part in (
+        "mine of alice plays nothing: withdrawn by an organiser",
+        "version 1: admitted",
+        "version 2: refused",
+        "too slow",
+        "cure: be quick",
+    ):
         assert part in done.stdout
 
 

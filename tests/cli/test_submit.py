@@ -16,14 +16,16 @@ from submitted_bots import LOWEST
 
 from arena.cli import run
 from arena.cli.admission import print_step
-from arena.competition import LOCAL, AdmissionStep, State, Version
+from arena.competition import LOCAL, AdmissionStep, Role, State, Version
 from arena.finding import Verdict
 from arena.manifest import load_manifest
 from arena.store import Store
 from arena.submission.package import pack
 from arena.submission.shelf import Shelf
+from arena.tokens import draw_token
 from arena.v1 import arena_pb2
 
+_, TOKEN = draw_token("alice", Role.CONTESTANT)
 BROKEN = "import sys\nsys.exit('no licence')\n"
 
 
@@ -185,7 +187,7 @@ def test_a_bot_is_submitted_changed_withdrawn_and_brought_back(
 
 async def test_a_server_is_sent_the_package_and_its_verdict_shown(tmp_path: Path) -> None:
     make_bot(tmp_path / "bot")
-    arena = arena_in(tmp_path, ARENA_TOKEN="secret")
+    arena = arena_in(tmp_path, ARENA_TOKEN=TOKEN)
     step = arena_pb2.AdmissionStep(
         name="check", verdict=arena_pb2.ADMISSION_VERDICT_FAILED, detail="d\x1b[2J", cure="c"
     )
@@ -203,7 +205,7 @@ async def test_a_server_is_sent_the_package_and_its_verdict_shown(tmp_path: Path
     assert done.returncode == 1
     assert "cure: c" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
-    assert server.tokens == ["Bearer secret"] * 2
+    assert server.tokens == [f"Bearer {TOKEN}"] * 2
     assert len(server.archives[0]) == server.asked[1].archive.size
 
 

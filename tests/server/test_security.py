@@ -54,6 +54,8 @@ async def refusal(server: ServerAddress, make: Call, token: str | None) -> tuple
             else:
                 await made
         except grpc.aio.AioRpcError as error:
+            if (error.details() or "").startswith("Internal error from Core") and not error.trailing_metadata():
+                return await refusal(server, make, token)  # it was just sending: the server's words are lost
             details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
             assert isinstance(details, bytes)
             info = error_details_pb2.ErrorInfo()
