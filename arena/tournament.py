@@ -198,7 +198,7 @@ async def _check_bots(
     """Start every bot once and return those that can play; raise BotUnusable unless the others are to be skipped."""
     broken = await roster.check(settings.game)
     if broken and not skip_broken:
-        raise BotUnusable("\n".join([*broken.values(), "mend this, or play without with --skip-broken"]))
+        raise BotUnusable("\n".join([*dict.fromkeys(broken.values()), "mend this, or play without with --skip-broken"]))
     notices.extend(f"plays without {name}: {reason}" for name, reason in broken.items())
     return tuple(entry for entry in entries if entry.name not in broken)
 

@@ -19,7 +19,7 @@ from arena.plan import Plan, Played, Step
 from arena.report import document_text
 from arena.schedule import imbalance
 from arena.sdk import create_server
-from arena.settings import Entry, Settings, Tournament
+from arena.settings import Entry, Isolation, Settings, Tournament
 from arena.store import Store
 from arena.store.rows import StoredFault
 from arena.table import Void
@@ -263,6 +263,21 @@ async def test_a_bot_that_does_not_start_is_reported_before_play(store: Store) -
         await play(store, bots=entries(*FOUR, "Broken"))
 
     assert store.tournaments() == []
+
+
+async def test_what_fails_for_all_bots_alike_is_told_once(store: Store, tmp_path: Path) -> None:
+    bots = [Entry(f"bot {number}", command=("python", "bot.py"), directory=tmp_path) for number in range(4)]
+    logs = tmp_path / "logs"
+    logs.touch()
+    playing = run_tournament(store, Settings(isolation=Isolation.NONE), bots, pace=Pace(bot_logs=logs))
+
+    with pytest.raises(BotUnusable) as refused:
+        await anext(playing)
+
+    assert str(refused.value).splitlines() == [
+        f"no logs of bots can be kept in {logs}: File exists; name another folder",
+        "mend this, or play without with --skip-broken",
+    ]
 
 
 async def test_broken_bots_can_be_skipped(store: Store) -> None:

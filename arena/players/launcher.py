@@ -236,21 +236,23 @@ class Launcher(Transport):
         await self.supervisor.close()
 
     def log_file(self, entry: Entry, instance: str) -> Path | None:
-        """Return where the output of an instance is kept, in a folder that is there; None if it isn't kept.
+        """Return the file in which the output of an instance is kept, made if need be; None if it isn't kept.
 
-        Raises BotUnusable where the folder can't be made.
+        Raises BotUnusable where it can't be made.
         """
         logs = self._setup.logs
         if logs is None:
             return None
+        readable = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in entry.name)
+        log = logs / f"{readable}-{instance}.log"
         try:
             logs.mkdir(parents=True, exist_ok=True)
+            log.touch()
         except OSError as error:
             raise BotUnusable(
                 f"no logs of bots can be kept in {logs}: {error.strerror}; name another folder"
             ) from error
-        readable = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in entry.name)
-        return logs / f"{readable}-{instance}.log"
+        return log
 
     def make_folder(self) -> Path:
         """Make a new private folder for one socket; raise BotUnusable if its path is too long for a socket's."""

@@ -236,6 +236,15 @@ async def test_what_a_bot_writes_can_be_kept_without_control_codes(setup: Setup,
     assert (tmp_path / "logs" / "my_bot-0.log").read_text() == "[31mred2J\n"
 
 
+async def test_a_log_that_cannot_be_written_is_told_as_that(setup: Setup, tmp_path: Path) -> None:
+    launcher = Launcher(replace(setup, logs=tmp_path))
+    (tmp_path / "my_bot-0.log").symlink_to(tmp_path / "missing" / "log")
+
+    with pytest.raises(BotUnusable, match=rf"no logs of bots can be kept in {tmp_path}: .*; name another folder"):
+        launcher.log_file(Entry("my bot", command=("./bot",)), "0")
+    await launcher.close()
+
+
 async def test_a_log_does_not_grow_without_end(setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "flood.log"
     reading, writing = os.pipe()
