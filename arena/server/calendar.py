@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,21 @@ class Calendar:
         """Return when the next tournament begins, not before `now`; None if never.
 
         `last` is when the one before began. Times that were missed are made up for once by `every`, and not at all by `at`. All
-        times have a time zone; times of the day are those of `now`'s.
+        have a time zone, and what is returned is in UTC. Where clocks are changed, a time of the day that comes twice is due the
+        first time only, and one that is left out as much later as they are put forward.
         """
+        now = now.astimezone(UTC)
         due = []
         if self.every is not None:
             due.append(max(now, last + self.every) if last is not None else now)
         for clock in self.at:
-            moment = now.replace(hour=clock.hour, minute=clock.minute, second=0, microsecond=0)
-            while moment < now or (last is not None and moment <= last):
-                moment += timedelta(days=1)
+            day = now.astimezone().date()
+            while (moment := _moment(day, clock)) < now or (last is not None and moment <= last):
+                day += timedelta(days=1)
             due.append(moment)
         return min(due, default=None)
+
+
+def _moment(day: date, clock: time) -> datetime:
+    """Return when it is so late on a day, by the clock of this machine."""
+    return datetime.fromtimestamp(datetime.combine(day, clock).timestamp(), UTC)
