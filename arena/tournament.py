@@ -116,7 +116,7 @@ async def run_tournament(
         stop = stop or asyncio.Event()
         if resume is not None:
             settings = _resumable(store.tournament(resume), settings, entries, notices)
-        async with _open_roster(settings, entries, pace, notices) as (roster, enforcement):
+        async with _open_roster(settings, entries, pace, store.files, notices) as (roster, enforcement):
             checking = _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
             working = await _unless_stopped(checking, stop)
             tournament = _find(store, settings, working, resume=resume, fresh=fresh)
@@ -152,13 +152,16 @@ def _started(store: Store, tournament: Tournament) -> Started:
 
 @contextlib.asynccontextmanager
 async def _open_roster(
-    settings: Settings, entries: Sequence[Entry], pace: Pace, notices: list[str]
+    settings: Settings, entries: Sequence[Entry], pace: Pace, hidden: tuple[Path, ...], notices: list[str]
 ) -> AsyncGenerator[tuple[Roster, Enforcement | None], None]:
-    """Offer the bots' players, with what the launched ones are confined by; at the end nothing of them is left."""
+    """Offer the bots' players, with what the launched ones are confined by; at the end nothing of them is left.
+
+    What is `hidden` they can't read, not even in their own folder.
+    """
     folder = Path(tempfile.mkdtemp(prefix="arena-"))
     try:
         launched = any(entry.launched for entry in entries)
-        enforcement = await enforce(settings.isolation, settings.limits, folder) if launched else None
+        enforcement = await enforce(settings.isolation, settings.limits, folder, hidden) if launched else None
         sandbox = enforcement.sandbox if enforcement else None
         setup = Setup(
             settings.time,

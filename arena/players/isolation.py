@@ -44,17 +44,17 @@ class Enforcement:
         )
 
 
-async def enforce(wanted: Isolation, limits: Limits, folder: Path) -> Enforcement:
+async def enforce(wanted: Isolation, limits: Limits, folder: Path, hidden: tuple[Path, ...] = ()) -> Enforcement:
     """Return what can be enforced, as wanted; raise BadInput where bubblewrap is asked for and doesn't work.
 
-    `folder` is the tournament's private one.
+    `folder` is the tournament's private one; no bot sees what is in the `hidden` files.
     """
     if wanted is Isolation.NONE:
         return Enforcement(None)
     bubblewrap = find_bubblewrap()
     obstacle = _missing() if bubblewrap is None else ""
     if bubblewrap is not None:
-        sandbox = Sandbox(bubblewrap, limits, root=os.geteuid() == 0)
+        sandbox = Sandbox(bubblewrap, limits, root=os.geteuid() == 0, hidden=hidden)
         obstacle = await _try(sandbox, folder)
         if not obstacle:
             return Enforcement(sandbox)

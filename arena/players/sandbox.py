@@ -61,6 +61,9 @@ _SETTINGS: Final = (
 _TOOLCHAINS: Final = ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "DOTNET_ROOT", "GOROOT")
 """Variables that name folders with programs and libraries."""
 
+_PYTHON: Final = ("pyvenv.cfg", "bin", "lib", "lib64", "include", "share", "conda-meta")
+"""What is Python's own in its folder, where people keep other things besides, as in that of a virtual environment."""
+
 _FILES: Final = {
     "/etc/passwd": "bot:x:{user}:{group}:bot:/tmp:/bin/sh\n",
     "/etc/group": "bot:x:{group}:\n",
@@ -98,6 +101,8 @@ class Sandbox:
     limits: Limits
     root: bool
     """Whether the arena is root, so that every instance becomes a user of its own."""
+    hidden: tuple[Path, ...] = ()
+    """Files of the arena's that are empty for every bot, wherever they lie."""
 
     def confine(self, entry: Entry, command: Command, staging: Path, number: int, group: Path | None = None) -> Command:
         """Return the command that runs a bot in the sandbox; `staging` is an empty folder, `number` tells instances apart.
@@ -111,7 +116,7 @@ class Sandbox:
         limits = self._limits(self.limits.processes + others, OPEN_FILES, FILE_BYTES)
         relay = f"{SOCKET}:{PORT}" if entry.tcp else ""
         user = FIRST_USER + number % USERS
-        own = [*_own_folder(entry), "--remount-ro", "/dev", "--remount-ro", "/"]
+        own = [*_own_folder(entry), *self._hide([*seen, entry.directory]), "--remount-ro", "/dev", "--remount-ro", "/"]
         return self._confine(command, _Room(seen, own, WRITABLE, limits, MOST_FILES, user, group), staging, relay)
 
     def confine_build(self, command: Command, tree: Path, file_bytes: int, staging: Path, number: int) -> Command:
@@ -127,7 +132,7 @@ class Sandbox:
         limits = self._limits(self.limits.processes + 1, BUILD_OPEN_FILES, max(file_bytes, writable[_HOME]))
         user = FIRST_BUILDER + number % BUILDERS
         own = ["--bind", f"/tmp/{len(seen)}" if self.root else str(tree), str(tree)]  # noqa: S108
-        own += ["--remount-ro", "/dev", "--remount-ro", "/"]
+        own += [*self._hide(seen), "--remount-ro", "/dev", "--remount-ro", "/"]
         room = _Room(seen, own, writable, limits, BUILD_FILES, user, None, (tree,))
         return self._confine(command, room, staging, "")
 
@@ -157,6 +162,13 @@ class Sandbox:
                 "cgroup": room.group and str(room.group),
             },
         )
+
+    def _hide(self, seen: Sequence[Path]) -> Iterator[str]:
+        """Yield the arguments that lay nothing over what is hidden, where it would be seen."""
+        shown = [path.resolve() for path in (*map(Path, _SYSTEM), *seen)]
+        for path in self.hidden:
+            if path.is_file() and any(path.resolve().is_relative_to(folder) for folder in shown):
+                yield from ("--ro-bind", os.devnull, str(path.absolute()))
 
     def _limits(self, processes: int, open_files: int, file_bytes: int) -> dict[str, int]:
         return {
@@ -207,11 +219,14 @@ def _own_folder(entry: Entry) -> Iterator[str]:
 
 def _environment_folders(command: Command) -> Iterator[Path]:
     """Yield where Python, the arena's packages and other languages' toolchains lie."""
-    yield from (Path(sys.base_prefix), Path(sys.prefix), Path(arena.__file__).parent)
+    yield Path(arena.__file__).parent
+    for folder in dict.fromkeys((Path(sys.base_prefix), Path(sys.prefix))):
+        yield from (folder / name for name in _PYTHON if (folder / name).exists())
     for variable in _TOOLCHAINS:
         folder = Path(command.environment.get(variable) or "/")
         if folder.is_absolute() and folder.is_dir() and not Path.home().is_relative_to(folder):
-            yield folder
+            names = _PYTHON if (folder / "pyvenv.cfg").exists() else (".",)
+            yield from (folder / name for name in names if (folder / name).exists())
 
 
 def _bot_paths(entry: Entry, command: Command) -> Iterator[Path]:

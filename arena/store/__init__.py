@@ -86,6 +86,11 @@ class Store:
         """The path of the database, or its URL without the password."""
         return self._database.place
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of the database, in which seeds and tokens are; none where it is no file."""
+        return self._database.files
+
     def close(self) -> None:
         """Close the database."""
         self._database.close()

@@ -55,6 +55,13 @@ class Database:
             raise
         return database
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files in which it is; none where it is no file."""
+        if self._engine.dialect.name != "sqlite":
+            return ()
+        return tuple(Path(f"{self.place}{suffix}") for suffix in ("", "-wal", "-shm"))
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()

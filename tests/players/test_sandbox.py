@@ -29,6 +29,7 @@ from arena.players.sandbox import SOCKET, Sandbox
 from arena.players.system_calls import REFUSED, make_filter
 from arena.players.watchdog import Watchdog, family, resident, share
 from arena.settings import Entry, Isolation, Limits
+from arena.store import Store
 
 BOT = Path(__file__).parent / "bots" / "misbehaving.py"
 Ask = Callable[..., Decision]
@@ -166,6 +167,32 @@ def test_a_bot_sees_the_files_that_its_command_names_and_no_others(tmp_path: Pat
     assert str(tmp_path) in whole
     assert str(tmp_path / "arena.db") in whole  # lies over it, empty
     assert not {"/", "/home", "/root", "/var", "/tmp", "/etc", str(Path.home())} & {*whole, *named}
+
+
+def test_what_lies_beside_python_in_its_folder_is_not_seen() -> None:
+    entry = Entry("b", command=("python", "-V"), directory=Path("/"))
+
+    shown = {Path(path) for path in seen(confined(Limits(), entry))}
+
+    for prefix in {Path(sys.prefix), Path(sys.base_prefix)} - {Path("/usr")}:
+        assert not any(prefix.is_relative_to(path) for path in shown)
+        assert {path.name for path in shown if path.parent == prefix} >= {"bin", "lib"}
+
+
+@needs_sandbox
+async def test_the_arenas_database_is_empty_for_a_bot_in_whose_folder_it_lies(boxed: Setup, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with Store.open(tmp_path / "league.db") as store:
+        script = "import os, sys; os.write(1, b'%d bytes' % sum(os.path.getsize(name) for name in sys.argv[1:])); sys.exit(1)"
+        command = ("python", "-c", script, *(path.name for path in store.files))
+        entry = Entry("b", command=command, directory=tmp_path, whole_directory=True)
+        assert boxed.sandbox is not None
+        launcher = Launcher(replace(boxed, sandbox=replace(boxed.sandbox, hidden=store.files)))
+        with pytest.raises(BotUnusable, match=r"\n +0 bytes"):
+            await launcher.player(entry, "0").start()
+        await launcher.close()
+
+        assert sum(path.stat().st_size for path in store.files) > 10_000
 
 
 def test_the_limits_are_those_of_the_settings(tmp_path: Path) -> None:
