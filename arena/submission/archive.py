@@ -13,14 +13,17 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from arena.errors import BadInput
-from arena.submission.members import CHUNK, Member, Readable, read_members
-from arena.submission.tree import Bounds, Names, check_link, check_tree, refuse, show, too_many, tree_digest
+from arena.submission.members import Member
+from arena.submission.streams import CHUNK, Bounded, Readable, decompressed
+from arena.submission.tars import HEADERS, tar_members
+from arena.submission.tree import FREE_BYTES, Bounds, Names, check_link, check_tree, refuse, show, too_many, tree_digest
+from arena.submission.zips import zip_members
 from arena.text import clean_line
 
 __all__ = ["MANIFEST", "Bounds", "check_tree", "tree_digest", "unpack", "write_archive"]
@@ -66,7 +69,7 @@ def unpack(archive: Path, into: Path, bounds: Bounds | None = None) -> Path:
         )
     unpacking = _Unpacking(into, bounds, size)
     try:
-        with closing(read_members(archive, bounds)) as members:
+        with closing(_read(archive, bounds)) as members:
             for member in members:
                 unpacking.add(member)
         return unpacking.finish()
@@ -78,6 +81,17 @@ def unpack(archive: Path, into: Path, bounds: Bounds | None = None) -> Path:
         raise refuse(
             f"this archive can't be unpacked ({clean_line(str(error.strerror), 100)}): pack it again"
         ) from error
+
+
+def _read(archive: Path, bounds: Bounds) -> Generator[Member, None, None]:
+    with archive.open("rb") as file:
+        head = file.read(6)
+        file.seek(0)
+        if head.startswith(b"PK"):
+            yield from zip_members(archive, bounds)
+            return
+        most = bounds.most_unpacked(archive.stat().st_size) + bounds.files * HEADERS + FREE_BYTES
+        yield from tar_members(Bounded(decompressed(file, head), most))
 
 
 class _Unpacking:
