@@ -34,7 +34,7 @@ class Row:
     error: float | None
     """Half the width of the 95 % interval of the rating, relative to the pool's mean."""
     rank_interval: tuple[int, int] | None
-    """The best and the worst rank that the bot truly has, with 95 %."""
+    """The best and the worst rank that the bot truly has, with 95 %; it holds the ranks of all that it can't be told from."""
     superiority: float | None
     """How likely the bot is truly stronger than that of the next row."""
     unseparated: tuple[int, ...]
@@ -196,7 +196,7 @@ def _ranked_rows(ranked: Sequence[Rating], ratings: Ratings, clean: dict[str, Ra
             rating,
             clean.get(rating.bot),
             rank=ranks[index],
-            rank_interval=_around(intervals[rating.bot], ranks[index]),
+            rank_interval=_around(intervals[rating.bot], _reach(index, runs, ranks)),
             superiority=ratings.superiority(rating.bot, bots[index + 1]) if index + 1 < len(bots) else None,
             unseparated=tuple(number for number, run in enumerate(runs, start=1) if index in run),
         )
@@ -204,9 +204,14 @@ def _ranked_rows(ranked: Sequence[Rating], ratings: Ratings, clean: dict[str, Ra
     )
 
 
-def _around(interval: tuple[int, int] | None, rank: int) -> tuple[int, int] | None:
-    """Extend an interval to hold the rank that the bot has been given."""
-    return interval and (min(interval[0], rank), max(interval[1], rank))
+def _reach(index: int, runs: Sequence[range], ranks: Sequence[int]) -> list[int]:
+    """Return the rank of a row, and those of the rows that it can't be told from."""
+    return [ranks[index], *(ranks[other] for run in runs if index in run for other in run)]
+
+
+def _around(interval: tuple[int, int] | None, held: Sequence[int]) -> tuple[int, int] | None:
+    """Extend an interval to hold these ranks."""
+    return interval and (min(interval[0], *held), max(interval[1], *held))
 
 
 def _row(

@@ -78,6 +78,18 @@ def test_superiority_is_over_the_next_row_and_the_last_has_none() -> None:
     assert rows[-1].superiority is None
 
 
+def test_rows_in_one_bracket_may_each_have_the_others_rank() -> None:
+    bracketed = 0
+    for boards in range(30, 230, 4):
+        rows = make_standings(play("abcdef", boards)).rows
+        pairs = [(one, two) for one in rows for two in rows if set(one.unseparated) & set(two.unseparated)]
+        bracketed += len(pairs)
+        for one, two in pairs:
+            assert one.rank_interval is not None
+            assert one.rank_interval[0] <= (two.rank or 0) <= one.rank_interval[1]
+    assert bracketed
+
+
 def test_rank_intervals_hold_the_rank_and_narrow_with_boards() -> None:
     few, many = (make_standings(play("abcdef", boards)).rows for boards in (20, 1200))
 
