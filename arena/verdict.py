@@ -128,7 +128,7 @@ def comparison_answer(store: Store, tournament: Tournament) -> Answer:
 def look_text(bot: str, other: str, look: Look) -> str:
     """Say in a line what a look at a comparison shows, and how far the answer is."""
     text = (
-        f"after {look.boards:,} boards {bot} is {round(look.elo):+d} +-{look.error:.0f} Elo against {other}; "
+        f"after {look.boards:,} boards {bot} is {round(look.elo):+d} ±{look.error:.0f} Elo against {other}; "
         f"log-likelihood ratio {look.ratio:+.2f} of {look.lower:+.2f} or {look.upper:+.2f}"
     )
     return text if look.stronger is not None else f"{text}; about {look.needed:,} boards still needed"

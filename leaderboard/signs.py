@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len, set_cell_size
+
 UNKNOWN = "n/a"
 """What stands for a figure that isn't known."""
 
@@ -40,6 +42,18 @@ class Signs:
         if not self.ascii_only:
             return printable
         return printable.replace("·", "-").encode(self.encoding, "replace").decode(self.encoding)
+
+    def shorten(self, name: str, width: int) -> str:
+        """Take out a name's middle where it is too wide: what tells versions apart is often at the end."""
+        if cell_len(name) <= width:
+            return name
+        if width <= 2 * len(self.cut):
+            return set_cell_size(name, width).rstrip()
+        tail = (width - len(self.cut)) // 3
+        end = name[len(name) - tail :]
+        while cell_len(end) > tail:
+            end = end[1:]
+        return set_cell_size(name, width - len(self.cut) - cell_len(end)).rstrip() + self.cut + end
 
     def number(self, value: float | None, decimals: int) -> str:
         """Write a number."""

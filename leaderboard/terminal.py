@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 from rich.box import Box
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
@@ -101,7 +101,7 @@ def _choose(standings: Standings, signs: Signs, width: int) -> list[_Column]:
     while others and _width([rank, *others]) > width - min(longest, _SHORTEST_NAME):
         others.remove(min(others, key=lambda column: column.importance))
     room = max(width - _width([rank, *others]), 1)
-    shortened = tuple(_shorten(name, room, signs.cut) for name in names)
+    shortened = tuple(signs.shorten(name, room) for name in names)
     return [rank, _Column("Bot", shortened, 10, style=lambda row: "bold" if row.rank == 1 else "", left=True), *others]
 
 
@@ -186,19 +186,6 @@ def _brackets(rows: Sequence[Row], signs: Signs) -> tuple[str, ...]:
     if len(lanes) > _MOST_LANES:
         return ("",) * len(rows)
     return tuple("".join(lane[index] for lane in lanes).rstrip() for index in range(len(rows)))
-
-
-def _shorten(name: str, width: int, cut: str) -> str:
-    """Take out a name's middle where it is too wide: what tells versions apart is often at the end."""
-    if cell_len(name) <= width:
-        return name
-    if width <= 2 * len(cut):
-        return set_cell_size(name, width).rstrip()
-    tail = (width - len(cut)) // 3
-    end = name[len(name) - tail :]
-    while cell_len(end) > tail:
-        end = end[1:]
-    return set_cell_size(name, width - len(cut) - cell_len(end)).rstrip() + cut + end
 
 
 def _legend(rows: Sequence[Row], columns: Sequence[_Column], width: int) -> list[str]:

@@ -59,7 +59,7 @@ ALLOWED = {
     "ruamel": {"document"},
     "numpy": {"leaderboard"},
     "click": {"cli"},
-    "rich": {"cli", "leaderboard.terminal"},
+    "rich": {"cli", "leaderboard.signs", "leaderboard.terminal"},
 }
 """Where each package from elsewhere may be imported."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from arena.cli.numbers import WholeNumber
 from arena.cli.options import (
     PACE,
     bots_option,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from arena.settings import Entry, Settings, Tournament
     from arena.store import Store
     from arena.verdict import Answer
+    from leaderboard.signs import Signs
 
 EXIT_CODES: Final = {True: 0, False: 1, None: 4}
 """The exit code by whether the bot is stronger."""
@@ -58,7 +60,7 @@ Exit codes: 0 BOT is stronger, 1 it is not, 4 undecided when the budget is spent
 @click.option("--elo1", type=float, default=20.0, show_default=True, help="A lead of this is not to be missed.")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance to call a bot stronger that isn't.")
 @click.option("--beta", type=float, default=0.05, show_default=True, help="Chance to miss one that is.")
-@click.option("--budget", type=click.IntRange(1), help="Boards at most [default: 10000].")
+@click.option("--budget", type=WholeNumber(1), help="Boards at most [default: 10000].")
 @play_options
 @pace_options
 @store_option
@@ -139,27 +141,31 @@ def _play(store: Store, settings: Settings, entries: Sequence[Entry], how: dict[
         answer = comparison_answer(store, store.tournament(tournament))
         return Text(look_text(answer.bot, answer.other, answer.look))
 
-    return play_and_show(play, state)
+    return play_and_show(play, state, grows=True)
 
 
 def _print(store: Store, tournament: Tournament, answer: Answer) -> None:
     from rich.text import Text
 
     from arena.report import result_notes
+    from leaderboard.signs import Signs
 
     console = make_console()
     console.print(
-        Text(verdict_text(answer), {True: "bold green", False: "bold red", None: "bold yellow"}[answer.stronger])
+        Text(
+            verdict_text(answer, Signs(console.encoding)),
+            {True: "bold green", False: "bold red", None: "bold yellow"}[answer.stronger],
+        )
     )
     notes = result_notes(store, tournament) if answer.stronger is not None else ()
     for note in notes:
         console.print(Text(clean_line(note), "yellow"))
 
 
-def verdict_text(answer: Answer) -> str:
+def verdict_text(answer: Answer, signs: Signs) -> str:
     """Say in a line what a comparison has found."""
     look, bot, other = answer.look, clean_line(answer.bot), clean_line(answer.other)
-    figures = f"{round(look.elo):+d} +-{look.error:.0f} Elo after {look.boards:,} boards"
+    figures = f"{round(look.elo):+d} {signs.error(look.error, 0)} Elo after {look.boards:,} boards"
     if answer.disqualified:
         return f"{' and '.join(map(clean_line, answer.disqualified))}: disqualified, retired from too many tables ({figures})"
     if answer.stronger is None:

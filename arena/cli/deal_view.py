@@ -21,6 +21,7 @@ from arena.game import PassDirection
 from arena.record import DealRecord
 from arena.replay import replay
 from arena.text import clean_line, clean_lines
+from leaderboard.signs import Signs
 
 _COLOURS: Final = {
     Suit.CLUBS: "green",
@@ -85,6 +86,7 @@ class DealView:
     """Draws deals for one console."""
 
     def __init__(self, console: Console) -> None:
+        self._signs = Signs(console.encoding)
         self._symbols = console.is_terminal and console.encoding.lower().startswith("utf")
         self._width = console.width
 
@@ -103,11 +105,12 @@ class DealView:
 
     def _hands(self, record: DealRecord) -> Table:
         direction = record.game.pass_direction(record.number)
-        table = Table("seat", _name_column("bot", NAME_WIDTH), "dealt", box=None, header_style="bold")
+        table = Table("seat", self._name_column("bot", NAME_WIDTH), "dealt", box=None, header_style="bold")
         if direction is not PassDirection.NONE:
             table.add_column(f"passed {direction.name.lower()}", no_wrap=True)
         for seat, (bot, hand) in enumerate(zip(record.bots, record.hands, strict=True)):
-            row = [Text(str(seat)), Text(clean_line(bot)), self._suits(hand)]
+            name = self._signs.shorten(clean_line(bot), NAME_WIDTH)
+            row = [Text(str(seat)), Text(name), self._suits(hand)]
             if direction is not PassDirection.NONE:
                 row.append(Text(" ").join(map(self._card, record.passes[seat])))
             table.add_row(*row)
@@ -116,7 +119,7 @@ class DealView:
     def _tricks(self, record: DealRecord) -> Table:
         game = record.game
         width = min(NAME_WIDTH, (self._width - 24) // game.players - 1)
-        names = (_name_column(f" {seat} {clean_line(bot)}", width) for seat, bot in enumerate(record.bots))
+        names = (self._name_column(f" {seat} {clean_line(bot)}", width) for seat, bot in enumerate(record.bots))
         table = Table(
             "trick", *names, Column("points", justify="right", no_wrap=True, min_width=6), box=None, header_style="bold"
         )
@@ -179,6 +182,6 @@ class DealView:
         groups += [self._card(card) for card in cards if card.is_magician]
         return Text("  ").join(groups)
 
-
-def _name_column(name: str, width: int) -> Column:
-    return Column(Text(name, no_wrap=True, overflow="ellipsis"), max_width=width, no_wrap=True, overflow="ellipsis")
+    def _name_column(self, name: str, width: int) -> Column:
+        header = Text(self._signs.shorten(name, width), no_wrap=True, overflow="ellipsis")
+        return Column(header, max_width=width, no_wrap=True, overflow="ellipsis")

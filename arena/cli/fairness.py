@@ -111,7 +111,7 @@ def _worth(fairness: Fairness, signs: Signs) -> str:
 def _contexts(fairness: Fairness, signs: Signs) -> RenderableType:
     table = table_of("bot", "against", "with", "boards", "lead", signs.plus_minus, "shift", signs.plus_minus, "")
     for one in fairness.contexts[:SHOWN]:
-        names = (clean_line(name) for name in (one.bot, one.other, one.third))
+        names = (shown(name, signs) for name in (one.bot, one.other, one.third))
         table.add_row(*names, f"{one.boards:,}", *cells(one.lead, signs), *cells(one.shift, signs), "!" * one.flagged)
     return titled(f"Lead by who else sits there{_of(fairness.contexts)}", table)
 
@@ -119,7 +119,7 @@ def _contexts(fairness: Fairness, signs: Signs) -> RenderableType:
 def _influences(fairness: Fairness, signs: Signs) -> RenderableType:
     table = table_of("bot", "with", "boards", "points", signs.plus_minus, "")
     for one in fairness.influences[:SHOWN]:
-        names = clean_line(one.on), clean_line(one.bot)
+        names = shown(one.on, signs), shown(one.bot, signs)
         table.add_row(*names, f"{one.boards:,}", *cells(one.points, signs), "!" * one.flagged)
     return titled(
         f"Points with another at the table, strengths allowed for{_of(fairness.influences)}",
@@ -157,6 +157,11 @@ def table_of(*headers: str) -> Table:
         for header in headers
     )
     return Table(*columns, box=None, header_style="dim")
+
+
+def shown(name: str, signs: Signs) -> str:
+    """Return a bot's name as a cell."""
+    return signs.shorten(clean_line(name), NAME_WIDTH)
 
 
 def cells(estimate: Estimate, signs: Signs) -> tuple[str, str]:

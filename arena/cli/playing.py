@@ -27,14 +27,16 @@ def play_and_show(
     play: Play,
     table: Callable[[str], RenderableType | None],
     *,
+    grows: bool = False,
     stopping: str = STOPPING,
     stopped: str = "stopped at once; the same command plays the rest",
 ) -> str:
     """Play and show what happens on stderr; return the tournament's id, which `table` makes the live table of.
 
-    `stopping` is said at the first Ctrl-C; at the second Interrupted is raised with what `stopped` says.
+    With `grows` the schedule grows as it is played. `stopping` is said at the first Ctrl-C; at the second Interrupted is
+    raised with what `stopped` says.
     """
-    return asyncio.run(_show(play, table, stopping, stopped))
+    return asyncio.run(_show(play, table, stopping, stopped, grows=grows))
 
 
 def pace_of(given: Mapping[str, Any]) -> Pace:
@@ -44,7 +46,9 @@ def pace_of(given: Mapping[str, Any]) -> Pace:
     return Pace(**{name: given[name] for name in PACE if given[name] is not None})
 
 
-async def _show(play: Play, table: Callable[[str], RenderableType | None], stopping: str, stopped: str) -> str:
+async def _show(
+    play: Play, table: Callable[[str], RenderableType | None], stopping: str, stopped: str, *, grows: bool
+) -> str:
     from rich.console import Console
 
     from arena.cli.interrupts import stopping_on_signals
@@ -53,7 +57,11 @@ async def _show(play: Play, table: Callable[[str], RenderableType | None], stopp
 
     console = Console(stderr=True)
     tournament = ""
-    display = LiveDisplay(console, lambda: table(tournament)) if console.is_terminal else PlainDisplay(console)
+    display = (
+        LiveDisplay(console, lambda: table(tournament), grows=grows)
+        if console.is_terminal
+        else PlainDisplay(console, grows=grows)
+    )
     with display, stopping_on_signals(lambda: console.print(stopping, markup=False)) as stop:
         try:
             async with contextlib.aclosing(play(stop)) as events:

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
+from leaderboard.signs import Signs
 
 FAULTS_SHOWN = 20
 """So many faults are told one by one; of the rest only the number is."""
@@ -48,10 +49,13 @@ class _Tally:
         return "no faults" if not self.faults else f"{self.faults} fault{'s' if self.faults > 1 else ''}"
 
 
-def started_lines(event: Started) -> list[str]:
+def started_lines(event: Started, *, grows: bool) -> list[str]:
     """Say what begins, and the seed's commitment."""
-    lines = [f"tournament {event.tournament}: {event.matches} matches, {event.boards} boards"]
-    if event.already_played == event.matches:
+    lines = [f"tournament {event.tournament}: {event.matches} matches, {event.boards} boards{' so far' * grows}"]
+    if grows:
+        before = f"{event.already_played} of them were played before; --fresh plays again on new deals"
+        lines += [before] * bool(event.already_played)
+    elif event.already_played == event.matches:
         lines.append("it is finished already; play it again on new deals with --fresh")
     elif event.already_played:
         lines.append(f"goes on after {event.already_played} of them")
@@ -59,11 +63,16 @@ def started_lines(event: Started) -> list[str]:
     return lines
 
 
+def _encodable(line: str, console: Console) -> str:
+    return line.replace("±", Signs(console.encoding).plus_minus)
+
+
 class PlainDisplay:
     """Lines for logs and pipes: the start, notices and faults, and now and then how far it is."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, grows: bool = False) -> None:
         self._console = console
+        self._grows = grows
         self._tally = _Tally()
         self._last = time.monotonic()
 
@@ -77,35 +86,37 @@ class PlainDisplay:
         """Print what there is to say about an event."""
         match event:
             case Started():
-                self._lines(started_lines(event))
+                self._lines(started_lines(event, grows=self._grows))
             case Notice():
                 self._lines([f"note: {event.text}"])
             case MatchPlayed():
                 self._lines([f"fault: {text}" for text in self._tally.add(event)])
                 if event.played == event.matches or time.monotonic() - self._last >= _EVERY:
                     self._last = time.monotonic()
-                    self._lines(
-                        [f"match {event.played} of {event.matches}, {self._tally.rate}, {self._tally.fault_count}"]
-                    )
+                    match_number = f"match {event.played}" + ("" if self._grows else f" of {event.matches}")
+                    self._lines([f"{match_number}, {self._tally.rate}, {self._tally.fault_count}"])
             case Finished():
                 self._lines([f"seed {event.seed}"])
 
     def _lines(self, lines: list[str]) -> None:
         for line in lines:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._console.print(_encodable(line, self._console), markup=False, highlight=False, soft_wrap=True)
 
 
 class LiveDisplay:
     """A progress bar, with the leaderboard as it stands below it."""
 
-    def __init__(self, console: Console, leaderboard: Callable[[], RenderableType | None]) -> None:
+    def __init__(
+        self, console: Console, leaderboard: Callable[[], RenderableType | None], *, grows: bool = False
+    ) -> None:
         self._console = console
+        self._grows = grows
         self._leaderboard = leaderboard
         self._tally = _Tally()
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
-            TextColumn("{task.completed}/{task.total} matches"),
+            TextColumn("{task.completed} matches" if grows else "{task.completed}/{task.total} matches"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
@@ -127,8 +138,10 @@ class LiveDisplay:
         """Move the bar, and print above it what is to stay."""
         match event:
             case Started():
-                self._print(started_lines(event), "dim")
-                self._task = self._progress.add_task("playing", total=event.matches, completed=event.already_played)
+                self._print(started_lines(event, grows=self._grows), "dim")
+                self._task = self._progress.add_task(
+                    "playing", total=self._total(event), completed=event.already_played
+                )
             case Notice():
                 self._print([f"note: {event.text}"], "yellow")
             case MatchPlayed():
@@ -136,7 +149,7 @@ class LiveDisplay:
                 if self._task is not None:
                     described = f"{self._tally.rate}, {self._tally.fault_count}"
                     self._progress.update(
-                        self._task, completed=event.played, total=event.matches, description=described
+                        self._task, completed=event.played, total=self._total(event), description=described
                     )
                 if time.monotonic() - self._last >= _EVERY and event.played < event.matches:
                     self._table = self._leaderboard()
@@ -144,9 +157,12 @@ class LiveDisplay:
             case Finished():
                 self._print([f"seed {event.seed}"], "dim")
 
+    def _total(self, event: Started | MatchPlayed) -> int | None:
+        return None if self._grows else event.matches
+
     def _print(self, lines: list[str], style: str) -> None:
         for line in lines:
-            self._console.print(escape(line), style=style, highlight=False)
+            self._console.print(escape(_encodable(line, self._console)), style=style, highlight=False)
 
     def _render(self) -> RenderableType:
         return self._progress if self._table is None else Group(self._progress, self._table)

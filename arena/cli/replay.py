@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from arena.cli.numbers import WholeNumber
 from arena.cli.options import bots_option, json_option, store_option
 from arena.cli.output import make_console, print_json, print_note
 from arena.errors import BadInput
@@ -50,8 +51,8 @@ def read_place(_context: click.Context, _parameter: click.Parameter, text: str) 
 @click.argument("table", callback=read_place, metavar="MATCH/TABLE")
 @click.option("--bot", "name", required=True, metavar="BOT", help="A name in bots.yaml, a folder, or an address.")
 @bots_option
-@click.option("--seat", "seats", type=click.IntRange(0, 5), multiple=True, help="Only what was asked at this seat.")
-@click.option("--deal", "deals", type=click.IntRange(1), multiple=True, help="Only what was asked in this deal.")
+@click.option("--seat", "seats", type=WholeNumber(0, 5), multiple=True, help="Only what was asked at this seat.")
+@click.option("--deal", "deals", type=WholeNumber(1), multiple=True, help="Only what was asked in this deal.")
 @click.option(
     "--tournament", "tournament_id", metavar="ID", help="Its id or the beginning of it; the latest if not given."
 )

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cards import Card
+from arena.cli.numbers import WholeNumber
+from arena.cli.options import store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
 from arena.record import DealRecord
 from arena.text import clean_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from arena.settings import Tournament
@@ -30,13 +33,13 @@ Examples:
   arena show 12 --table 0 --deal 3
   arena show 12 --tournament 5f3c --json"""
 )
-@click.argument("match", type=click.IntRange(1))
+@click.argument("match", type=WholeNumber(1))
 @click.option(
     "--tournament", "tournament_id", metavar="ID", help="Its id or the beginning of it; the latest if not given."
 )
-@click.option("--table", type=click.IntRange(0), help="Show the deals of this table trick by trick, numbered from 0.")
-@click.option("--deal", type=click.IntRange(1), help="Show this deal trick by trick, numbered from 1.")
-@click.option("--store", default="arena.db", metavar="PATH", help="The database: a file or a URL.", show_default=True)
+@click.option("--table", type=WholeNumber(0), help="Show the deals of this table trick by trick, numbered from 0.")
+@click.option("--deal", type=WholeNumber(1), help="Show this deal trick by trick, numbered from 1.")
+@store_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout.")
 def command(
     match: int, tournament_id: str | None, table: int | None, deal: int | None, store: str, as_json: bool
@@ -81,7 +84,7 @@ def _print_match(tournament: Tournament, match: int, played: Played) -> None:
     game = played[0][1].game
     console.print(Text(f"Tournament {tournament.id}, match {match}: {game.name} for {game.players} players", "bold"))
     console.print()
-    console.print(_scores(played, console.width))
+    console.print(_scores(played, console))
     for line in _fault_lines(played):
         console.print(Text(f" {line}", "red"))
     console.print()
@@ -89,22 +92,25 @@ def _print_match(tournament: Tournament, match: int, played: Played) -> None:
     console.print(f"With --table {table} --deal {record.number} this command shows that deal trick by trick.")
 
 
-def _scores(played: Played, width: int) -> Table:
+def _scores(played: Played, console: Console) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
+    from leaderboard.signs import Signs
+
+    signs = Signs(console.encoding)
     players = played[0][1].game.players
-    seats = (
-        Column(f"seat {seat}", max_width=min(16, (width - 30) // players - 1), no_wrap=True, overflow="ellipsis")
-        for seat in range(players)
-    )
+    width = min(16, (console.width - 30) // players - 1)
+    seats = (Column(f"seat {seat}", max_width=width, no_wrap=True, overflow="ellipsis") for seat in range(players))
     narrow = Column("table", no_wrap=True, min_width=5), Column("deal", no_wrap=True, min_width=4)
     faults = Column("faults", no_wrap=True, min_width=6)
     table = Table(*narrow, *seats, faults, box=None, header_style="bold")
     seated = -1
     for number, record in played:
         if number != seated:
-            table.add_row(str(number), "", *(Text(clean_line(bot), "bold") for bot in record.bots))
+            table.add_row(
+                str(number), "", *(Text(signs.shorten(clean_line(bot), width), "bold") for bot in record.bots)
+            )
         seated = number
         table.add_row("", str(record.number), *map(str, record.scores), str(len(record.faults) or ""))
     return table

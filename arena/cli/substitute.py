@@ -134,7 +134,7 @@ def _print(changes: Sequence[Change], source: Tournament, played: str, bot: str,
 
 
 def _table(changes: Sequence[Change], encoding: str) -> Table:
-    from arena.cli.fairness import cells, table_of
+    from arena.cli.fairness import cells, shown, table_of
     from leaderboard.signs import UNKNOWN, Signs
 
     signs = Signs(encoding)
@@ -144,5 +144,5 @@ def _table(changes: Sequence[Change], encoding: str) -> Table:
         beyond = (UNKNOWN, "") if one.beyond_others is None else cells(one.beyond_others, signs)
         means = (signs.number(value, 2) for value in (one.before, one.after))
         flag = "!" * one.flagged
-        table.add_row(clean_line(one.bot), f"{one.boards:,}", *means, *cells(one.change, signs), *beyond, flag)
+        table.add_row(shown(one.bot, signs), f"{one.boards:,}", *means, *cells(one.change, signs), *beyond, flag)
     return table

@@ -131,6 +131,8 @@ def _play_here(
         from arena.tournament import run_tournament
         from arena.verdict import plan_of
 
+        grows = config.settings.settling is not None
+
         def play(stop: asyncio.Event) -> AsyncGenerator[Event, None]:
             return run_tournament(
                 store,
@@ -145,7 +147,7 @@ def _play_here(
                 stop=stop,
             )
 
-        tournament = play_and_show(play, lambda tournament: _current_leaderboard(store, tournament))
+        tournament = play_and_show(play, lambda tournament: _current_leaderboard(store, tournament), grows=grows)
         print_leaderboard(store, tournament, as_json=as_json)
 
 

@@ -89,8 +89,9 @@ def _read_document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise BadInput(
-            f"--document {path} can't be read: {error}; name a file with the output of `arena tournament --json`"
+            f"--document {path} can't be read: {why}; name a file with the output of `arena tournament --json`"
         ) from error
     if not isinstance(document, dict) or not isinstance(document.get("tournament"), str):
         raise BadInput(f"--document {path} is no leaderboard: name a file with the output of `arena tournament --json`")

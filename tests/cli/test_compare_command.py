@@ -32,7 +32,7 @@ def arena(tmp_path: Path) -> Arena:
     [
         (("good", "bad"), 0, "good is stronger than bad: +"),
         (("bad", "good"), 1, "bad is not stronger than good: -"),
-        (("good", "same"), 1, "good is not stronger than same: +0 +-"),
+        (("good", "same"), 1, "good is not stronger than same: +0 ±"),
         (("good", "bad", "--elo1", "1", "--budget", "50"), 4, "Undecided whether good is stronger than bad: +"),
     ],
     ids=["stronger", "weaker", "equal", "undecided"],
@@ -46,6 +46,7 @@ def test_the_verdict_is_a_line_and_an_exit_code(
     assert ran.stdout.startswith(verdict)
     assert "boards" in ran.stdout.splitlines()[0]
     assert "note: after 48 boards" in ran.stderr
+    assert "match 12, " in ran.stderr
 
 
 def test_json_is_the_document_and_the_same_command_shows_it_again(arena: Arena) -> None:

@@ -117,7 +117,7 @@ def test_the_broken_pipe_of_something_else_is_not_hidden(
         (("--colour",), "No such option"),
         (("games", "--jso"), "No such option"),
         (("show",), "Missing argument 'MATCH'"),
-        (("show", "twelve"), "'twelve' is not a valid integer"),
+        (("show", "twelve"), "'MATCH': 'twelve' is no whole number: write one such as 1."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -111,6 +111,20 @@ def test_a_deal_without_passing_shows_none() -> None:
     assert "passed" not in draw(play("hearts-classic", 4, 4))
 
 
+def test_long_names_that_begin_alike_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = tuple(f"a bot with a name that is long, {number}" for number in range(4))
+    record = play("hearts-classic", 4, names=names)
+    path, match = str(tmp_path / "arena.db"), new_matches(1, 1)[0]
+    with Store.open(path) as opened:
+        opened.add_tournament(new_tournament(), [match])
+        opened.save_match("0123456789ab", replace(played_match(match), tables=((record,),)))
+
+    assert run(["show", "1", "--store", path]) == 0
+
+    for text in (capsys.readouterr().out, draw(record)):
+        assert all(re.search(rf"a bot[^…]*…\w*, {number}\b", text) for number in range(4)), text
+
+
 @pytest.mark.parametrize("width", [80, 100, 200])
 @pytest.mark.parametrize("players", [3, 4, 5, 6])
 def test_a_deal_fits_the_console_whatever_the_names(players: int, width: int) -> None:

@@ -149,7 +149,7 @@ def test_an_unfinished_tournament_is_said_to_be_so(tmp_path: Path, capsys: pytes
         (("--store", "nowhere.db"), "nowhere.db does not exist"),
         (("ffff",), "has no tournament 'ffff'"),
         (("--commitment", "c83"), "64 hexadecimal digits"),
-        (("--document", "nowhere.json"), "nowhere.json can't be read"),
+        (("--document", "nowhere.json"), "nowhere.json can't be read: No such file or directory; name"),
         (("--document", "text.json"), "text.json can't be read"),
         (("--document", "list.json"), "list.json is no leaderboard"),
         (("ffff", "--document", "other.json"), "is of tournament 0000, not ffff"),
