@@ -80,6 +80,15 @@ def _pax(records: bytes, name: str = "bot2.py") -> bytes:
     return tar((header, data), tar_file(name))
 
 
+def _extended(headers: int, members: int, size: int) -> bytes:
+    """Return a tar with so many extended headers of so many bytes before each of its further members."""
+    header, _ = tar_file("pax", type=tarfile.XHDTYPE)
+    header.size = size
+    said = header.tobuf() + (b"%d c=" % size).ljust(size - 1, b"x") + b"\n" + bytes(-size % 512)
+    rest = b"".join(said * headers + tarfile.TarInfo(f"{number}").tobuf() for number in range(members))
+    return tar()[:2048] + rest + bytes(1024)
+
+
 def _damaged_header() -> bytes:
     whole = bytearray(tar(tar_file("more.py")))
     whole[1024 + 1024 + 3] ^= 0x20  # in the name of the third member
@@ -268,6 +277,13 @@ SIZES: Final[Mapping[str, Hostile]] = {
     ),
     "bomb: extended header": Hostile(
         lambda: gzip.compress(_pax(b"0" * MEGABYTE)), "says more of a file than any name needs"
+    ),
+    "bomb: extended headers of a file": Hostile(
+        lambda: _extended(headers=5, members=1, size=15_000), "says more of a file than any name needs"
+    ),
+    "bomb: extended headers of many files": Hostile(
+        lambda: _extended(headers=1, members=600, size=60_000),
+        "says more of a file than any name needs",
     ),
     "bomb: memory of xz": Hostile(_greedy_xz, "is damaged"),
     "too many files": Hostile(

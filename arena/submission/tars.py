@@ -16,6 +16,8 @@ from arena.submission.streams import CHUNK, PACK_AGAIN, Readable, cut_short, exa
 from arena.submission.tree import refuse, show
 
 _BLOCK: Final = 512
+_ALL_TOLD: Final = 32 << 20  # bytes of all extended headers, whose records may be tiny
+_EXTENDED: Final = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, b"X")
 
 HEADERS: Final = 4 * _BLOCK
 """Bytes that headers and padding of a member may take, on average."""
@@ -44,8 +46,13 @@ class _Content:
 def tar_members(stream: Readable) -> Iterator[Member]:
     """Yield what is in a tar; raise Refused for what can't be read, or is no file, folder or link."""
     told: dict[str, str] = {}
+    this_told = all_told = 0
     while (info := _header(stream)) is not None:
-        if info.type in (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, b"X"):
+        if info.type in _EXTENDED:
+            length = _BLOCK + info.size
+            this_told, all_told = this_told + length, all_told + length
+            if info.size < 0 or this_told > MOST_TOLD or all_told > _ALL_TOLD:
+                raise refuse(f"it says more of a file than any name needs: {PACK_AGAIN}")
             told |= _told(info, stream)
             continue
         for attribute, key in (("name", "path"), ("linkname", "linkpath")):
@@ -56,7 +63,7 @@ def tar_members(stream: Readable) -> Iterator[Member]:
         content = _Content(stream, int(size) if info.isreg() else 0)
         yield _tar_member(info, content, sparse=any(key.startswith("GNU.sparse.") for key in told))
         content.skip()
-        told = {}
+        told, this_told = {}, 0
     if told:
         raise cut_short()
     while rest := stream.read(CHUNK):
@@ -79,8 +86,6 @@ def _header(stream: Readable) -> tarfile.TarInfo | None:
 
 def _told(info: tarfile.TarInfo, stream: Readable) -> dict[str, str]:
     """Return what an extended header says of the next member; nothing of one that is about all of them."""
-    if not 0 <= info.size <= MOST_TOLD:
-        raise refuse(f"it says more of a file than any name needs: {PACK_AGAIN}")
     content = _Content(stream, info.size)
     data = content.read(info.size)
     content.skip()
