@@ -32,6 +32,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 _PAGE, _LARGEST_PAGE = 100, 1000
+_MOST_VERSIONS: Final = 10  # with the logs of four steps each they still fit into one message
 _UPLOADS: Final = 32  # received at once, over all owners; more wait
 
 
@@ -142,7 +143,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             bot = self._own(request.bot, caller, hopeless=True)
             response.bot.CopyFrom(encode_bot(bot.listed))
             versions, response.next_page_token = _page(
-                self._store.submissions.versions(bot.name), request.page_size, request.page_token
+                self._store.submissions.versions(bot.name), request.page_size, request.page_token, _MOST_VERSIONS
             )
             for version in versions:
                 steps = self._store.submissions.steps(version.submission)
@@ -270,12 +271,12 @@ def _check_id(text: str) -> None:
         raise Refused("BAD_INPUT", "an id has 32 hexadecimal digits, drawn at random")
 
 
-def _page(rows: list[M], size: int, token: str) -> tuple[list[M], str]:
+def _page(rows: list[M], size: int, token: str, most: int = _LARGEST_PAGE) -> tuple[list[M], str]:
     """Return a page of rows, and the token of the next one; a token is the number of rows before it."""
     if token and not (token.isascii() and token.isdigit() and len(token) < 10):
         raise Refused("BAD_INPUT", "this page token was not given by this server: begin again without one")
     begin = int(token or 0)
-    end = begin + min(size or _PAGE, _LARGEST_PAGE)
+    end = begin + min(size or _PAGE, most)
     return rows[begin:end], str(end) if end < len(rows) else ""
 
 

@@ -904,7 +904,7 @@ class ListVersionsRequest(google.protobuf.message.Message):
     bot: builtins.str
     """The bot's name."""
     page_size: builtins.int
-    """The most versions wanted at once; 0 for 100, and never more than 1000."""
+    """The most versions wanted at once; 0 for 10, and never more than 10: with their logs they are large."""
     page_token: builtins.str
     """What the response before gave, to go on from there; empty to begin."""
     def __init__(

@@ -18,12 +18,14 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 from servers import TERMS, Running, add_token, described, python_bot, serving
 
-from arena.client import ServerAddress, leaderboard_of_server, list_bots, watch
-from arena.competition import Program, Role, State, Version
+from arena.client import ServerAddress, leaderboard_of_server, list_bots, list_versions, watch
+from arena.competition import STEPS, AdmissionStep, Program, Role, State, Version
 from arena.errors import BadInput, Refused
+from arena.finding import Verdict
 from arena.server.limits import Quotas
 from arena.server.uploads import Patience
 from arena.store import Store
+from arena.submission.concealment import LOG_BYTES
 from arena.tokens import revoke, token_id
 from arena.v1 import arena_pb2, arena_pb2_grpc
 
@@ -179,6 +181,28 @@ async def test_organisers_bring_no_commands_along(tested: Running) -> None:
 
 
 # --- Other owners' ---
+
+
+async def test_however_long_the_logs_are_their_owner_reads_them_also_of_a_bot_that_was_only_refused(
+    tested: Running,
+) -> None:
+    log = "é" * (LOG_BYTES // 2)
+    submissions = tested.kept.submissions
+    for number in range(25):
+        submission = f"{number:032x}"
+        submissions.receive(Version(submission, "ada", State.WAITING, datetime.now(UTC)))
+        submissions.claim(submission, Program("hers", ("./bot",)), f"{number:064x}", 10)
+        for step in STEPS:
+            submissions.add_step(submission, AdmissionStep(step, Verdict.FAIL, "no", "", log, 0.1))
+        submissions.decide(submission, State.REFUSED)
+
+    bot, versions = await list_versions(tested.of("ada"), "hers")
+
+    assert (bot.current, bot.versions) == (0, 25)
+    assert [version.number for version, _ in versions] == list(range(1, 26))
+    assert {step.log for _, steps in versions for step in steps} == {log}
+    code, reason, _ = await refusal(tested.address, OWN_CALLS["ListVersions"], tested.tokens["bob"])
+    assert (code, reason) == (grpc.StatusCode.NOT_FOUND, "NO_SUCH_BOT")
 
 
 @pytest.mark.parametrize("name", ["ListVersions", "WithdrawBot"])
