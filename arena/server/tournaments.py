@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from secrets import token_hex
-from typing import Final
+from typing import Final, TypeVar
 
 from arena.competition import Run
 from arena.errors import ArenaError, Interrupted, Refused
@@ -29,7 +30,15 @@ log = logging.getLogger(__name__)
 CALENDAR: Final = "calendar"
 """Who asks for the tournaments of the calendar."""
 
+PAUSE: Final = 10.0
+"""Seconds after which something is tried again that the store has refused, as while a disk is full."""
+
+LOOK: Final = 60.0
+"""Seconds after which the clock is looked at again while the next tournament is not due."""
+
 _READ: Final = 500  # events that are read at once
+
+T = TypeVar("T")
 
 Play = Callable[[Run], AsyncGenerator[Event, None]]
 """Plays what was asked for, or what is left of it, and yields its events."""
@@ -181,11 +190,15 @@ class Tournaments:
                 await play.end(interrupted)
                 continue
             except ArenaError as refused:
+                log.error("%s ended in an error: %s", _named(play), refused)
                 error = refused
             except Exception:
-                log.exception("a tournament ended in an error of the arena")
+                log.exception("%s ended in an error of the arena", _named(play))
                 error = ArenaError(FAULT)
-            self._store.runs.finish(play.run.request, str(error or ""))
+            else:
+                log.info("%s ended", _named(play))
+            finish = partial(self._store.runs.finish, play.run.request, str(error or ""))
+            await _insist(finish, meanwhile=partial(play.end, error))
             await play.end(error)
             del self._plays[play.run.request]
 
@@ -197,6 +210,7 @@ class Tournaments:
                     play.first = self._store.runs.last_event(named) + 1
                     play.tournament = named
                     self._store.runs.set_tournament(play.run.request, named)
+                    log.info("%s begins, asked for by %s", _named(play), play.run.who)
                 now = datetime.now(UTC)
                 message = encode_event(0, now, play.tournament, event)
                 self._store.runs.add_event(play.tournament, now, message.SerializeToString())
@@ -204,17 +218,40 @@ class Tournaments:
 
     async def _keep(self, calendar: Calendar, ask: Callable[[], Run]) -> None:
         """Ask for a tournament whenever the calendar says so, but not while the one before is still to be played."""
+        since, told = datetime.now(UTC), None
         while True:
-            last = self._store.runs.last(CALENDAR)
-            now = datetime.now().astimezone()
-            due = calendar.next(last.created if last else None, now)
+            last = await _insist(partial(self._store.runs.last, CALENDAR))
+            due, now = calendar.next(last.created if last else None, since), datetime.now(UTC)
             if due is None:
                 return
-            await asyncio.sleep(max(0.0, (due - now) / timedelta(seconds=1)))
+            if due > now:
+                if due != told:
+                    log.info("the next tournament of the calendar is due at %s", f"{due.astimezone():%F %T}")
+                    told = due
+                await asyncio.sleep(min(LOOK, (due - now) / timedelta(seconds=1)))
+                continue
+            since = now
             if any(play.run.who == CALENDAR and not play.over for play in self._plays.values()):
                 await asyncio.sleep(1.0)
-                continue
-            self.ask(ask())
+            else:
+                self._enqueue(await _insist(partial(self._store.runs.add, ask())))
+
+
+async def _insist(deed: Callable[[], T], meanwhile: Callable[[], Awaitable[None]] | None = None) -> T:
+    """Do in a thread what needs the store, again and again until it works; where it doesn't at first, do `meanwhile` too."""
+    while True:
+        try:
+            return await asyncio.to_thread(deed)
+        except Exception as error:
+            text = "the arena tries again in %.0f s what the store has refused: %s"
+            log.error(text, PAUSE, error, exc_info=not isinstance(error, ArenaError))
+        if meanwhile is not None:
+            await meanwhile()
+        await asyncio.sleep(PAUSE)
+
+
+def _named(play: _Play) -> str:
+    return f"tournament {play.tournament}" if play.tournament else "a tournament"
 
 
 def new_request() -> str:
