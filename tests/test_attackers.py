@@ -155,6 +155,7 @@ async def test_an_attack_is_contained_and_harms_nobody(
         assert int(found) <= OPEN_FILES
 
 
+@pytest.mark.slow
 async def test_who_burns_all_cores_stands_still_while_others_think(patient: Setup, folder: Path, ask: Ask) -> None:
     launcher = Launcher(replace(patient, freeze=True))
     player = launcher.player(attacker(folder, "burn"), "0")

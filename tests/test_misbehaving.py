@@ -176,11 +176,11 @@ async def test_a_table_of_misbehaving_bots_is_played_to_the_end(tmp_path: Path) 
     ("way", "reason"),
     [
         (["exit"], "no model file"),
-        (["sleep"], "did not answer Describe"),
+        pytest.param(["sleep"], "did not answer Describe", marks=pytest.mark.slow, id="sleep"),
         (["mute"], "did not answer Describe"),
         (["stranger"], r"serves, but not arena\.v1\.BotService"),
         (["garbled"], "Describe"),
-        (["drip"], "did not answer Describe"),
+        pytest.param(["drip"], "did not answer Describe", marks=pytest.mark.slow, id="drip"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

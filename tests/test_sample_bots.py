@@ -245,7 +245,9 @@ def test_the_configuration_lists_the_scripts() -> None:
     assert {entry.directory / entry.command[-1] for entry in config.entries} == set(SCRIPTS.values())
 
 
-@every_bot
+@pytest.mark.parametrize(
+    "name", [name if name == "counting" else pytest.param(name, marks=pytest.mark.slow) for name in SCRIPTS]
+)
 async def test_a_script_serves_its_bot(name: str, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/bot.sock"
     asked = decision(GAMES[0].random_deal("served", 1), 2)

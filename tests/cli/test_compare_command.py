@@ -62,6 +62,7 @@ def test_json_is_the_document_and_the_same_command_shows_it_again(arena: Arena) 
     assert document["seed"] in first.stderr
 
 
+@pytest.mark.slow
 def test_another_question_is_another_run_on_deals_of_its_own(arena: Arena) -> None:
     one = json.loads(arena("compare", "good", "bad", "--json").stdout)
     other = json.loads(arena("compare", "good", "bad", "--json", "--elo1", "30").stdout)

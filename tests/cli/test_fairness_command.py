@@ -80,6 +80,7 @@ def test_four_bots_at_four_seats_say_nothing_of_pairs(arena: Arena, tmp_path: Pa
     assert "can't be told: too few boards, or" in arena("fairness").stdout
 
 
+@pytest.mark.slow
 def test_a_stand_in_plays_the_same_deals_as_a_tournament_of_its_own(played: Arena, tmp_path: Path) -> None:
     ran = played("substitute", "low", "stand-in", "--bots", "more.yaml", "--json")
 
@@ -110,6 +111,7 @@ def test_an_unfinished_tournament_is_not_played_again(arena: Arena) -> None:
     assert "is not finished: play it to its end first" in ran.stderr
 
 
+@pytest.mark.slow
 def test_the_same_substitution_is_shown_again_in_a_table(played: Arena, tmp_path: Path) -> None:
     first = played("substitute", "low", "stand-in", "--bots", "more.yaml")
     again = played("substitute", "low", "stand-in", "--bots", "more.yaml")

@@ -371,6 +371,7 @@ def test_tables_of_different_sizes_weigh_the_same_a_side() -> None:
     assert elos(ratings) == {"a": exactly(1500), "b": exactly(1500)}
 
 
+@pytest.mark.slow
 def test_a_thousand_bots_are_rated() -> None:
     bots = [f"bot{number}" for number in range(1000)]
     random = Random(1)

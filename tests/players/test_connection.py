@@ -109,7 +109,12 @@ async def test_a_crash_ends_the_wait_at_once_and_is_explained(
 
 
 @pytest.mark.parametrize(
-    "way", [["short"], ["wrong-id"], ["huge"], ["hang"], ["crash", "1"], ["status", "INTERNAL"]], ids=" ".join
+    "way",
+    [
+        *(["short"], ["wrong-id"], ["huge"], ["crash", "1"], ["status", "INTERNAL"]),
+        pytest.param(["hang"], marks=pytest.mark.slow),
+    ],
+    ids=" ".join,
 )
 async def test_only_the_decision_that_fails_alone_is_at_fault(launch: Launch, decision: Ask, way: list[str]) -> None:
     player = await started(launch, *way)
@@ -160,6 +165,7 @@ async def test_the_arenas_own_lateness_is_not_the_bots(launch: Launch, decision:
     assert answer.elapsed < 0.45
 
 
+@pytest.mark.slow
 async def test_a_bot_is_asked_again_if_the_arena_stood_still_for_longer_than_is_credited(
     launch: Launch, decision: Ask
 ) -> None:
@@ -219,6 +225,7 @@ async def test_nobody_is_charged_for_waiting_for_a_place(setup: Setup, launch: L
     assert answer.elapsed < 0.2
 
 
+@pytest.mark.slow
 async def test_a_bot_that_does_not_come_back_fails_startup_and_is_given_up(
     launch: Launch, decision: Ask, tmp_path: Path
 ) -> None:
@@ -309,6 +316,7 @@ async def test_results_are_told(launch: Launch, tmp_path: Path) -> None:
     assert (tmp_path / "told").read_text() == "1 2"
 
 
+@pytest.mark.slow
 async def test_results_never_hold_anybody_up(launch: Launch, decision: Ask, notices: list[str]) -> None:
     player = await started(launch, "slow-to-learn")
     began = time.monotonic()

@@ -25,8 +25,12 @@ from arena.settings import Entry
 BOT = Path(__file__).parent / "bots" / "misbehaving.py"
 WAYS = [
     pytest.param(None, False, id="by signals, without a sandbox"),
-    pytest.param(ENFORCED.sandbox, False, id="by signals, in the sandbox", marks=needs_sandbox),
-    *([pytest.param(ENFORCED.sandbox, True, id="as a cgroup", marks=needs_sandbox)] if find_groups() else []),
+    pytest.param(ENFORCED.sandbox, False, id="by signals, in the sandbox", marks=[needs_sandbox, pytest.mark.slow]),
+    *(
+        [pytest.param(ENFORCED.sandbox, True, id="as a cgroup", marks=[needs_sandbox, pytest.mark.slow])]
+        if find_groups()
+        else []
+    ),
 ]
 PATIENT = TimeControl(decision=10.0, bank=5.0)
 Ask = Callable[..., Decision]
