@@ -11,6 +11,7 @@ import gzip
 import os
 import struct
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Generator, Mapping
@@ -22,7 +23,7 @@ from arena.errors import BadInput
 from arena.submission.members import Member
 from arena.submission.streams import CHUNK, Bounded, Readable, decompressed
 from arena.submission.tars import HEADERS, tar_members
-from arena.submission.tree import FREE_BYTES, Bounds, Names, check_link, check_tree, refuse, show, too_many, tree_digest
+from arena.submission.tree import FREE_BYTES, Bounds, Links, Names, check_tree, refuse, show, too_many, tree_digest
 from arena.submission.zips import zip_members
 from arena.text import clean_line
 
@@ -101,6 +102,7 @@ class _Unpacking:
         self._into = into
         self._bounds = bounds
         self._most = bounds.most_unpacked(size)
+        self._end = time.monotonic() + bounds.seconds
         self._bytes = 0
         self._members = 0
         self._names = Names(bounds)
@@ -108,6 +110,7 @@ class _Unpacking:
 
     def add(self, member: Member) -> None:
         """Write one member, or note it if it is a link."""
+        self._look_at_the_clock()
         self._members += 1
         if self._members > self._bounds.files:
             raise too_many(self._bounds)
@@ -134,8 +137,10 @@ class _Unpacking:
             if not target.isprintable() or not target:
                 raise refuse(f"the link {show(name)} leads nowhere: put the file itself there")
             (root / name).symlink_to(target)
+        made = Links(root, self._bounds)
         for name in links:
-            check_link(name, root)
+            self._look_at_the_clock()
+            made.check(name)
         return root
 
     def _bot_folder(self) -> Path:
@@ -163,11 +168,16 @@ class _Unpacking:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             while chunk := content.read(CHUNK):
+                self._look_at_the_clock()
                 self._bytes += len(chunk)
                 if self._bytes > self._most:
                     raise refuse(self._too_much())
                 file.write(chunk)
             os.fchmod(file.fileno(), _PROGRAM if program else _FILE)
+
+    def _look_at_the_clock(self) -> None:
+        if time.monotonic() >= self._end:
+            raise refuse(f"it was not unpacked within {self._bounds.seconds:g} seconds: leave out what isn't needed")
 
     def _too_much(self) -> str:
         if self._most == self._bounds.unpacked_bytes:

@@ -24,7 +24,7 @@ _MOST_LINKS: Final = 40  # so many are followed on one way, as the kernel does
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large an archive and what is in it may be."""
+    """How large an archive and what is in it may be, and how long its unpacking may take."""
 
     archive_bytes: int = 64 << 20
     unpacked_bytes: int = 256 << 20
@@ -34,6 +34,9 @@ class Bounds:
     """Unpacked bytes for each byte of the archive, where there is more than `FREE_BYTES`."""
     path_bytes: int = 240
     depth: int = 32
+    looks: int = 1_000_000
+    """At parts of ways, to follow all links: some seconds, where 10,000 usual links take a fraction of one."""
+    seconds: float = 300.0
 
     def most_unpacked(self, packed: int) -> int:
         """Return how many bytes may come out of an archive of so many."""
@@ -122,39 +125,61 @@ def _parts(name: str, bounds: Bounds) -> tuple[str, ...]:
 # --- Links ---
 
 
-def follow(name: str, root: Path) -> str | None:
-    """Return the name of what a link below `root` leads to; None where that is outside, on the way already, or nowhere."""
-    done: list[str] = []
-    ahead = [part for part in reversed(name.split("/")) if part]
-    links = 0
-    while ahead:
-        part = ahead.pop()
-        if part == "..":
-            if not done:
+class Links:
+    """The links below a folder, which may not lead so long a way round that to follow all of them takes long."""
+
+    def __init__(self, root: Path, bounds: Bounds) -> None:
+        self._root = root
+        self._looks_left = bounds.looks
+
+    def check(self, name: str) -> str:
+        """Return the name of what a link leads to.
+
+        Raises Refused where it leads outside, nowhere, or to a folder that holds it, or all of them too long a way round.
+        """
+        landed = self._follow(name)
+        if landed is None:
+            raise refuse(f"the link {show(name)} leads outside the bot's folder, or nowhere: put the file itself there")
+        if not landed or f"{name}/".startswith(f"{landed}/"):
+            raise refuse(f"the link {show(name)} leads to a folder that holds it: take it out")
+        return landed
+
+    def _follow(self, name: str) -> str | None:
+        """Return where a link leads; None where that is outside, on the way already, or nowhere."""
+        done: list[str] = []
+        ahead = [part for part in reversed(name.split("/")) if part]
+        links = 0
+        while ahead:
+            self._looks_left -= len(done) + 1
+            if self._looks_left < 0:
+                raise refuse(
+                    "its links lead a long way round: let each lead straight to its file, or put the file there"
+                )
+            part = ahead.pop()
+            if part == "..":
+                if not done:
+                    return None
+                done.pop()
+                continue
+            here = f"{self._root}/{'/'.join([*done, part])}"
+            try:
+                if not stat.S_ISLNK(os.lstat(here).st_mode):
+                    done.append(part)
+                    continue
+                target = os.fspath(Path(here).readlink())
+            except OSError:
                 return None
-            done.pop()
-            continue
-        here = root.joinpath(*done, part)
-        if not os.path.islink(here):  # noqa: PTH114 - Path.is_symlink raises for names that no file can have
-            done.append(part)
-            continue
-        target = os.fspath(here.readlink())
-        links += 1
-        if links > _MOST_LINKS or target.startswith("/"):
-            return None
-        ahead.extend(part for part in reversed(target.split("/")) if part not in ("", "."))
-    # The kernel has the last word: it knows of a file where a folder would have to be.
-    return "/".join(done) if os.path.exists(root / name) else None  # noqa: PTH110 - as above
+            links += 1
+            if links > _MOST_LINKS or target.startswith("/"):
+                return None
+            ahead.extend(part for part in reversed(target.split("/")) if part not in ("", "."))
+        # The kernel has the last word: it knows of a file where a folder would have to be.
+        return "/".join(done) if os.path.exists(self._root / name) else None  # noqa: PTH110 - Path.exists may raise
 
 
 def check_link(name: str, root: Path) -> str:
-    """Return the name of what a link leads to; raise Refused where it leads outside, nowhere, or to a folder that holds it."""
-    landed = follow(name, root)
-    if landed is None:
-        raise refuse(f"the link {show(name)} leads outside the bot's folder, or nowhere: put the file itself there")
-    if not landed or f"{name}/".startswith(f"{landed}/"):
-        raise refuse(f"the link {show(name)} leads to a folder that holds it: take it out")
-    return landed
+    """Do what `Links.check` does for a single link."""
+    return Links(root, Bounds()).check(name)
 
 
 # --- Trees ---
@@ -163,12 +188,12 @@ def check_link(name: str, root: Path) -> str:
 def check_tree(folder: Path, bounds: Bounds | None = None) -> int:
     """Return how many bytes the files of a folder have; raise Refused for what an archive must not hold either."""
     bounds = bounds or Bounds()
-    total = 0
+    total, links = 0, Links(folder, bounds)
     try:
         for count, (name, state) in enumerate(walk(folder), 1):
             if count > bounds.files:
                 raise too_many(bounds)
-            total += _check_entry(name, state, folder, bounds)
+            total += _check_entry(name, state, links, bounds)
             if total > bounds.unpacked_bytes:
                 raise refuse(f"there are more than {bounds.unpacked_bytes:,} bytes: leave out what isn't needed")
     except OSError as error:
@@ -177,11 +202,11 @@ def check_tree(folder: Path, bounds: Bounds | None = None) -> int:
     return total
 
 
-def _check_entry(name: str, state: os.stat_result, folder: Path, bounds: Bounds) -> int:
+def _check_entry(name: str, state: os.stat_result, links: Links, bounds: Bounds) -> int:
     """Return the bytes of a file; raise Refused for what must not be there."""
     check_name(name, bounds)
     if stat.S_ISLNK(state.st_mode):
-        check_link(name, folder)
+        links.check(name)
         return 0
     if stat.S_ISDIR(state.st_mode):
         return 0

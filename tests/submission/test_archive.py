@@ -112,6 +112,23 @@ def test_each_bound_holds(pack: Callable[..., bytes], bounds: Bounds, complaint:
         unpacked(data, tmp_path, bounds)
 
 
+def test_an_archive_that_takes_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="not unpacked within 0 seconds"):
+        unpacked(tar(), tmp_path, Bounds(seconds=0.0))
+
+
+def test_links_that_lead_a_long_way_round_are_refused_together(tmp_path: Path) -> None:
+    links = [link(f"link{number}", "src/../" * 30 + "bot.py") for number in range(20)]
+    data = tar(tar_file("src/more.py"), *links)
+    (tmp_path / "enough").mkdir()
+    tree = unpacked(data, tmp_path / "enough", Bounds(looks=2000))
+
+    with pytest.raises(Refused, match="a long way round"):
+        unpacked(data, tmp_path, Bounds(looks=1000))
+    with pytest.raises(Refused, match="a long way round"):
+        check_tree(tree, Bounds(looks=1000))
+
+
 def test_a_full_disk_is_not_blamed_on_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
