@@ -30,6 +30,8 @@ class Finding:
     cure: str = ""
     figures: Mapping[str, float] = field(default_factory=dict)
     """What was measured: counts, seconds and bytes."""
+    output: str = ""
+    """The last lines that the bot, or its build, wrote before it failed; safe to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,9 @@ def passed(detail: str, **figures: float) -> Finding:
     return Finding(Verdict.PASS, detail, figures=figures)
 
 
-def failed(detail: str, cure: str, **figures: float) -> Finding:
+def failed(detail: str, cure: str, output: str = "", /, **figures: float) -> Finding:
     """Return the finding of a step that the bot fails."""
-    return Finding(Verdict.FAIL, detail, cure, figures)
+    return Finding(Verdict.FAIL, detail, cure, figures, output)
 
 
 def warned(detail: str, cure: str, **figures: float) -> Finding:

@@ -152,6 +152,29 @@ AGAIN = {
 """Ways that later steps meet again."""
 
 
+@pytest.mark.parametrize(
+    ("way", "step", "output"),
+    [
+        pytest.param("exit", "start", "no model file", id="start"),
+        pytest.param("crash 7", "legal", "table flipped", id="ended", marks=pytest.mark.slow),
+        pytest.param("other-game", "describe", "", id="nothing", marks=pytest.mark.slow),
+    ],
+)
+async def test_a_step_that_fails_has_what_the_bot_wrote(way: str, step: str, output: str) -> None:
+    outcomes = await check(program(way.split()))
+
+    assert outcomes[step].finding.output == output
+    assert {outcome.finding.output for outcome in outcomes.values()} <= {"", output}
+
+
+async def test_a_script_outside_the_bots_folder_is_to_be_named_within_it(tmp_path: Path) -> None:
+    entry = Entry("astray", command=("python", "/nowhere/b/bot.py"), directory=tmp_path, whole_directory=True)
+
+    outcomes = await check(entry)
+
+    assert "write /nowhere/b/bot.py as it lies in the bot's folder" in outcomes["start"].finding.cure
+
+
 @pytest.mark.slow
 async def test_a_bot_that_does_not_play_all_games_that_it_says_fails_there() -> None:
     outcomes = await check(program(["one-game"]), games=())
@@ -185,6 +208,7 @@ async def test_a_build_that_fails_stops_the_rest() -> None:
 
     assert steps(outcomes, Verdict.FAIL) == ["build"]
     assert "exited with code 1; it wrote: no compiler" in outcomes["build"].finding.detail
+    assert outcomes["build"].finding.output == "no compiler"
     assert len(steps(outcomes, Verdict.SKIPPED)) == len(STEPS) - 1
 
 

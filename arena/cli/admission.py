@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REFUSED: Final = 1
 """The exit code where the bot is refused."""
 
-_LOG_LINES: Final = 30
+_LOG_LINES: Final = 100
 """So many lines of a failed step's log are shown."""
 
 

@@ -14,14 +14,14 @@ import click
 
 from arena.cli.options import bots_option, json_option
 from arena.cli.output import VERDICT_STYLES, make_console, print_json
-from arena.text import clean_line
+from arena.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from arena.cli.chosen_bot import ChosenBot
     from arena.clock import TimeControl
-    from arena.conformance import Outcome, Step
+    from arena.conformance import Finding, Outcome, Step
     from arena.settings import Entry
 
 NOT_READY: Final = 1
@@ -160,6 +160,10 @@ def _ready(outcomes: Sequence[Outcome]) -> bool:
 def _print(console: Console, name: str, outcomes: Sequence[Outcome]) -> None:
     if console.is_terminal:
         console.print(_table(outcomes))
+        for outcome in outcomes:
+            if outcome.finding.output:
+                console.print(f"before step {outcome.number} failed, it wrote:", style="bold")
+                console.print("\n".join(_written(outcome.finding)), style="dim", soft_wrap=True)
     else:
         for outcome in outcomes:
             for line in _lines(outcome):
@@ -172,6 +176,13 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     yield f"{outcome.number:2} {finding.verdict:11} {outcome.title}: {_safe(finding.detail)}"
     if finding.cure:
         yield f"   cure: {_safe(finding.cure)}"
+    if finding.output:
+        yield "   it wrote:"
+        yield from _written(finding)
+
+
+def _written(finding: Finding) -> Iterator[str]:
+    return (f"      {line}" for line in clean_lines(finding.output).splitlines())
 
 
 def _table(outcomes: Sequence[Outcome]) -> Any:
@@ -199,6 +210,8 @@ def _summary(name: str, outcomes: Sequence[Outcome]) -> str:
     warnings = f"{counts['warning']} warning{'s' * (counts['warning'] != 1)}"
     verdict = "is ready to compete" if _ready(outcomes) else "is not ready to compete"
     counted = f"{counts['pass']} passed, {counts['fail']} failed, {warnings}, {counts['skipped']} skipped"
+    if counts["information"]:
+        counted += f", {counts['information']} for information"
     return f"{_safe(name)} {verdict}: {counted}, in {sum(outcome.seconds for outcome in outcomes):.0f} s"
 
 
@@ -214,6 +227,7 @@ def _as_values(name: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 "verdict": str(outcome.finding.verdict),
                 "detail": outcome.finding.detail,
                 "cure": outcome.finding.cure,
+                "output": outcome.finding.output,
                 "figures": dict(outcome.finding.figures),
                 "seconds": round(outcome.seconds, 3),
             }

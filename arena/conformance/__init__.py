@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arena.clock import TimeControl
 from arena.conformance import answering, beginning, protocol, running
@@ -132,9 +132,16 @@ async def _alive(check: Check) -> bool:
 
 
 async def _make(step: Step, check: Check) -> Finding:
-    """Make a step with a living bot."""
+    """Make a step with a living bot; add what the bot wrote where it fails."""
     if not step.starts and not await _alive(check):
         return skipped(f"the bot has ended and does not start again: {check.lost}")
+    finding = await _find(step, check)
+    if finding.verdict is Verdict.FAIL and not finding.output:
+        return replace(finding, output=await check.subject.output())
+    return finding
+
+
+async def _find(step: Step, check: Check) -> Finding:
     try:
         return await step.make(check)
     except Objection as objection:

@@ -126,5 +126,6 @@ async def keep_tables_apart(check: Check) -> Finding:
     for result in results:
         for where, fault in faults_of(result):
             cure = "keep what you remember by table_id; a decision has all that is needed to answer it"
-            raise Objection(failed(f"with two tables in turn, in {where}: {tell(fault.evidence)}", cure))
+            detail = f"with two tables in turn, in {where}: {tell(fault.evidence)}"
+            raise Objection(failed(detail, cure, fault.evidence.stderr))
     return passed(f"{len(player.latencies)} decisions of {describe_game(first)} and {describe_game(second)} in turn")

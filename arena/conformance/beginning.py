@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from difflib import get_close_matches
+from pathlib import Path
 
 from arena import wire
 from arena.conformance.check import Check
@@ -14,6 +15,7 @@ from arena.errors import BotUnusable, Malformed
 from arena.finding import Finding, failed, passed, skipped, warned
 from arena.games import game_names
 from arena.players.channel import CallFailed
+from arena.settings import Entry
 from arena.text import clean_line
 from arena.v1 import bot_pb2
 
@@ -45,7 +47,8 @@ async def build(check: Check) -> Finding:
     if ended is None:
         return failed(f"`{command}` is not done within {LONGEST_BUILD / 60:g} minutes", "build faster")
     if ended.exit_code != 0:
-        return failed(with_output(f"`{command}` {ended}", ended.output), "run it by hand in the bot's folder")
+        detail = with_output(f"`{command}` {ended}", ended.output)
+        return failed(detail, "run it by hand in the bot's folder", ended.output)
     return passed(f"`{command}`")
 
 
@@ -56,15 +59,24 @@ async def start(check: Check) -> Finding:
     try:
         await check.subject.start()
     except BotUnusable as unusable:
-        reason = str(unusable)
+        reason, _, output = str(unusable).partition("\n")
         cure = next((cure for sign, cure in REFUSALS if sign in reason), "mend the command, or the address")
-        return failed(with_output(*reason.partition("\n")[::2]), cure)
+        return failed(with_output(reason, output), _cure_of_place(check.subject.entry, output) or cure)
     seconds = loop.time() - began
     limit = check.time.startup
     detail = f"{'answers' if check.subject.launched else 'reached'} within {seconds:.2f} s of {limit:g} s"
     if seconds > SLOW_START * limit:
         return warned(detail, "start faster: load less, or load it at the first decision's expense", seconds=seconds)
     return passed(detail, seconds=seconds)
+
+
+def _cure_of_place(entry: Entry, output: str) -> str:
+    """Return what is to be done where a bot misses a file that its command names outside its folder; empty where it doesn't."""
+    for word in entry.command[1:] if entry.whole_directory else ():
+        path = Path(word)
+        if path.is_absolute() and word in output and not path.is_relative_to(entry.directory):
+            return f"write {word} as it lies in the bot's folder, relative to that: nothing else comes along"
+    return ""
 
 
 async def describe(check: Check) -> Finding:

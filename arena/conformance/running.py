@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from arena.conformance.answering import CLOSE
 from arena.conformance.check import Check, Objection, ask
-from arena.conformance.cures import cure_of, tell
+from arena.conformance.cures import cure_of, tell, with_output
 from arena.conformance.play import DEALS, faults_of, play_table, seat_of
 from arena.conformance.watched import WatchedBot
 from arena.errors import BotUnusable
@@ -80,7 +80,8 @@ async def _player(check: Check) -> AsyncIterator[tuple[WatchedBot, Player]]:
         yield bot, player
     except BotUnusable as unusable:
         cure = "let several processes of the bot run at once: share no port and no lock"
-        raise Objection(failed(f"another instance: {unusable}", cure)) from None
+        detail, _, output = str(unusable).partition("\n")
+        raise Objection(failed(f"another instance: {with_output(detail, output)}", cure, output)) from None
     finally:
         await player.close()
 
@@ -103,7 +104,7 @@ async def _play(check: Check, player: Player, deals: int) -> int:
             await player.finish_deals(result.deal_results[seat_of(game, table)])
             for where, fault in faults_of(result):
                 detail = f"with {TABLES} tables at once, in {where}: {tell(fault.evidence)}"
-                raise Objection(failed(detail, cure_of(fault.evidence)))
+                raise Objection(failed(detail, cure_of(fault.evidence), fault.evidence.stderr))
             played += len(result.records)
 
     await asyncio.gather(*(play_some() for _ in range(TABLES)))

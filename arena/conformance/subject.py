@@ -130,6 +130,10 @@ class Subject:
             raise Failure(Evidence(FaultKind.MALFORMED, str(error), stderr=output), elapsed) from None
         return Reply(tuple(choices), elapsed, len(reply))
 
+    async def output(self) -> str:
+        """Return the last lines that the bot wrote, also where it was put down; none where the arena doesn't start it."""
+        return await self.launched.output() if self.launched else ""
+
     def look(self) -> None:
         """Note what can be seen of all instances now."""
         for bot in self._watched:

@@ -40,13 +40,19 @@ class WatchedBot(LaunchedBot):
     """The command line of a process that it started and that has left its session; empty if there is none."""
     excess = ""
     """What it used too much of in the sandbox, so that the arena ended it; empty if it didn't."""
+    _written = ""
+
+    async def output(self) -> str:
+        """Return the last lines of the process's output; of the last process's, where that was ended."""
+        return await super().output() if self._process else self._written
 
     async def close(self, *, in_peace: bool) -> None:
-        """End the process, and remember why the arena had ended it, if it had."""
+        """End the process, and remember what it wrote, and why the arena had ended it, if it had."""
         process = self._process
         await super().close(in_peace=in_peace)
         if process is not None and process.ended.done():
             self.excess = self.excess or process.ended.result().reason
+            self._written = process.ended.result().output
 
     def look(self) -> None:
         """Note what can be seen of it now: how many processes and threads there are, and whether one left its session."""

@@ -10,6 +10,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -19,7 +20,6 @@ from typing import Any, Final, Self, TypeVar
 from arena.clock import TimeControl
 from arena.competition import STEPS, AdmissionStep, Program, Version
 from arena.conformance import QUICK, check_bot
-from arena.conformance import STEPS as CHECKS
 from arena.errors import ArenaError, BadConfig, Refused
 from arena.finding import Finding, Outcome, Verdict, failed, passed, skipped, warned
 from arena.manifest import FILE, load_manifest
@@ -279,14 +279,17 @@ def _summary(outcomes: list[Outcome]) -> Finding:
             if outcome.finding.verdict is verdict:
                 make = failed if verdict is Verdict.FAIL else warned
                 return make(f"{outcome.title}: {outcome.finding.detail}", outcome.finding.cure)
-    made = sum(outcome.finding.verdict is Verdict.PASS for outcome in outcomes)
-    return passed(f"{made} of {len(CHECKS)} steps passed, none failed")
+    counts = Counter(outcome.finding.verdict for outcome in outcomes)
+    others = f"{counts[Verdict.SKIPPED]} skipped, {counts[Verdict.INFORMATION]} for information"
+    return passed(f"{counts[Verdict.PASS]} of {len(outcomes)} steps passed, none failed ({others})")
 
 
 def _lines(outcome: Outcome) -> list[str]:
     finding = outcome.finding
     line = f"{outcome.number:2} {finding.verdict:11} {outcome.title}: {' '.join(finding.detail.split())}"
-    return [line, f"   cure: {finding.cure}"] if finding.cure else [line]
+    cure = [f"   cure: {finding.cure}"] if finding.cure else []
+    output = [f"      {written}" for written in finding.output.splitlines()]
+    return [line, *cure, *(["   it wrote:"] if output else []), *output]
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from secrets import token_bytes
 from typing import Final
 
-from arena.conformance.cures import cure_of, tell
+from arena.conformance.cures import cure_of, tell, with_output
 from arena.conformance.questions import usual, variants
 from arena.difference import Difference
 from arena.entries import name_key
@@ -49,7 +49,8 @@ async def play_itself(entry: Entry, games: Sequence[str], setup: Setup) -> tuple
     async with _seated(entry, setup) as roster:
         reason = (await roster.check(next(iter(games), game_names()[0]))).get(entry.name, "")
         if entry.name not in roster.descriptions:
-            return failed(reason, "mend what keeps it from starting"), reason
+            detail, _, output = reason.partition("\n")
+            return failed(with_output(detail, output), "mend what keeps it from starting"), reason
         described = roster.descriptions[entry.name].games
         game = usual(variants(next(iter((*games, *described)), game_names()[0])))
         rules = TableRules(game, placed_by_game=False, time=setup.time, faults=FaultPolicy())

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import threading
@@ -59,7 +60,9 @@ def test_a_step_a_line_with_cause_and_cure_and_exit_code_1(capsys: pytest.Captur
     failed = next(line for line in lines if line.startswith(" 2 fail"))
     assert failed.startswith(" 2 fail        starts in time and answers Describe: bot misbehaving: `python ")
     assert failed.endswith("it wrote: no model file")
-    assert lines[lines.index(failed) + 1].startswith("   cure: ")
+    cure, *wrote = lines[lines.index(failed) + 1 :][:3]
+    assert cure.startswith("   cure: ")
+    assert wrote == ["   it wrote:", "      no model file"]
     assert lines[-2].startswith(f"{len(STEPS)} skipped")
     assert lines[-1].startswith(
         f"misbehaving is not ready to compete: 0 passed, 1 failed, 0 warnings, {len(STEPS) - 1} skipped"
@@ -75,8 +78,9 @@ def test_json_is_all_that_stdout_has(capsys: pytest.CaptureFixture[str]) -> None
     assert (document["bot"], document["ready"]) == ("misbehaving", False)
     assert [step["number"] for step in document["steps"]] == list(range(1, len(STEPS) + 1))
     assert set(document["steps"][1]) == {
-        *("number", "step", "title", "verdict", "detail", "cure", "figures", "seconds"),
+        *("number", "step", "title", "verdict", "detail", "cure", "output", "figures", "seconds"),
     }
+    assert document["steps"][1]["output"] == "no model file"
     assert document["steps"][1]["verdict"] == "fail"
 
 
@@ -153,6 +157,17 @@ def test_an_address_is_checked(capsys: pytest.CaptureFixture[str], option: Seque
     assert {found[step.name] for step in STEPS if step.of_process} == {"skipped"}
 
 
+@pytest.mark.slow
+def test_the_summary_counts_every_step(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as address:
+        assert run(["check", address, *QUICK]) == 0
+
+    summary = capsys.readouterr().out.splitlines()[-1].partition(": ")[2]
+    counts = re.findall(r"(\d+) (?:passed|failed|warnings?|skipped|for information)", summary)
+    assert sum(map(int, counts)) == len(STEPS)
+    assert "1 for information" in summary
+
+
 def test_progress_and_table_are_drawn_on_a_terminal() -> None:
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "arena", "check", *QUICK, "--", *EXITING]
@@ -169,6 +184,8 @@ def test_progress_and_table_are_drawn_on_a_terminal() -> None:
     assert process.returncode == 1
     assert "\x1b[1;31mfail" in text
     assert "starts in time and answers Describe" in text
+    assert "before step 2 failed, it wrote:" in text
+    assert "      no model file" in text
     assert "misbehaving is not ready to compete" in text
 
 

@@ -58,6 +58,7 @@ async def test_a_sound_bot_is_admitted_and_lies_on_the_shelf(shelf: Shelf, tmp_p
     assert tree_digest(shelf.folder(digest)) == digest
     assert list((shelf.root / "staging").iterdir()) == []
     assert "16 deals of hearts-classic with 4 players against itself" in steps["play"].detail
+    assert steps["check"].detail == "18 of 19 steps passed, none failed (0 skipped, 1 for information)"
     assert len(steps["check"].log.splitlines()) == 19
 
 
@@ -157,6 +158,22 @@ async def test_a_bot_that_fails_the_check_is_told_why_and_what_helps(
     assert steps["check"].cure
     assert not any(place in str(steps) for place in ("secret-place", sys.prefix, sys.base_prefix))
     assert str(tmp_path) not in str(steps)
+
+
+async def test_the_log_has_what_the_bot_wrote_and_no_places_of_the_machine(shelf: Shelf, tmp_path: Path) -> None:
+    program = "import os\nprint('\\x1b[31mred')\nraise ValueError(os.getcwd() + '/x')\n"
+    files = {"bot.py": program, "bot.yaml": "name: mine\ncommand: [python, bot.py]\n"}
+
+    steps = await admitted(submit(shelf, files, tmp_path), shelf, replace(TERMS, isolation=Isolation.NONE))
+
+    log = steps["check"].log.splitlines()
+    wrote = log.index("   it wrote:")
+    assert log[wrote + 1 : wrote + 4] == [
+        "      red",
+        "      Traceback (most recent call last):",
+        '        File "bot.py", line 3, in <module>',
+    ]
+    assert "      ValueError: x" in log
 
 
 SULKING = """
