@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from arena.clock import TimeControl
 from arena.incremental import kept_notice
 from arena.settings import Tournament
 from arena.tournament import disqualified_bots
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
 
 def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
     """Return what one must know of a tournament to judge its result, in sentences."""
-    settings = tournament.settings
+    settings, time, usual = tournament.settings, tournament.settings.time, TimeControl()
     notes = []
     if tournament.finished is None:
         progress = store.progress(tournament.id)
         notes.append(f"Not finished: {progress.done} of {progress.matches} matches are played.")
+    if (time.decision, time.bank) != (usual.decision, usual.bank):
+        notes.append(f"Time: {time.decision:g} s a decision, and {time.bank:g} s more a table.")
     if not tournament.seed.secret:
         notes.append("The seed was chosen by hand, so it is not secret: whoever knows it knows all deals.")
     remembering = [entry.name for entry in tournament.entries if not entry.launched]
@@ -51,6 +54,7 @@ def stored_document(store: Store, tournament: Tournament, *, anchor: str | None 
         sides="partners" if settings.partners else "single",
         options=settings.options,
         format=settings.format.value,
+        time={"decision": settings.time.decision, "bank": settings.time.bank},
         seed_commitment=tournament.seed.commitment,
         seed=tournament.seed.key.hex() if tournament.finished else None,
         notes=result_notes(store, tournament),

@@ -108,13 +108,15 @@ def document(
     sides: str,
     options: Mapping[str, bool | int | str | None],
     format: str,  # noqa: A002  the word of the settings and of the JSON
+    time: Mapping[str, float],
     seed_commitment: str,
     seed: str | None,
     notes: Sequence[str] = (),
 ) -> dict[str, Json]:
     """Return the standings as plain JSON, floats rounded, so that equal standings give equal bytes.
 
-    The seed is None until it is published. Notes are sentences that belong to the result, such as that the seed isn't secret.
+    The time has the seconds for a `decision`, and the `bank`, a player's extra seconds a table. The seed is None until it is
+    published. Notes are sentences that belong to the result, such as that the seed isn't secret.
     """
     return {
         "tournament": tournament,
@@ -123,6 +125,7 @@ def document(
         "sides": sides,
         "options": dict(sorted(options.items())),
         "format": format,
+        "time": dict(time),
         "seed_commitment": seed_commitment,
         "seed": seed,
         "boards": standings.boards,

@@ -6,17 +6,20 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from in_process import Lowest
+from stored_matches import new_tournament
 
+from arena.clock import TimeControl
 from arena.errors import ArenaError, BadInput, BadStore, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.games import find_game
 from arena.match import Match, MatchPlay, MatchResult
 from arena.plan import Plan, Played, Step
-from arena.report import document_text
+from arena.report import document_text, result_notes, stored_document
 from arena.schedule import imbalance
 from arena.sdk import create_server
 from arena.settings import Entry, Isolation, Settings, Tournament
@@ -119,6 +122,28 @@ async def test_stopped_and_resumed_equals_uninterrupted(tmp_path: Path, stop_aft
     assert events[0].already_played >= stop_after
     assert sum(isinstance(event, MatchPlayed) for event in events) == 6 - events[0].already_played
     assert resumed == await document(tmp_path / "whole.db")
+
+
+@pytest.mark.parametrize(
+    ("time", "notes"),
+    [
+        (TimeControl(), []),
+        (TimeControl(startup=5.0), []),
+        (TimeControl(decision=0.25), ["Time: 0.25 s a decision, and 10 s more a table."]),
+        (TimeControl(bank=0.0), ["Time: 1 s a decision, and 0 s more a table."]),
+    ],
+    ids=["the usual", "a time to start", "another decision time", "another bank"],
+)
+def test_the_document_tells_the_time_and_a_note_what_is_not_usual(
+    store: Store, time: TimeControl, notes: list[str]
+) -> None:
+    tournament = replace(new_tournament(), settings=Settings(time=time), finished=datetime.now(UTC))
+    store.add_tournament(tournament, ())
+
+    document = stored_document(store, tournament)
+
+    assert document["time"] == {"decision": time.decision, "bank": time.bank}
+    assert [note for note in result_notes(store, tournament) if note.startswith("Time")] == notes
 
 
 async def test_how_even_the_schedule_is_is_told_before_play(store: Store) -> None:

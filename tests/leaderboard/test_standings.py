@@ -23,6 +23,7 @@ def as_json(standings: Standings) -> str:
             sides="single",
             options={"moon": 26},
             format="duplicate",
+            time={"decision": 0.5, "bank": 10.0},
             seed_commitment="c0ffee",
             seed=None,
             notes=("The seed is not secret.",),
@@ -176,6 +177,7 @@ def test_the_document_has_what_readers_count_on() -> None:
         "seed_commitment": "c0ffee",
         "seed": None,
     }
+    assert read["time"] == {"decision": 0.5, "bank": 10.0}
     first = read["standings"][0]
     assert {"rank", "bot", "elo", "error", "rank_interval", "boards", "points_per_deal", "faults"} <= first.keys()
     assert (first["rank"], first["bot"], first["boards"], first["faults"]) == (1, "a", 120, 0)
