@@ -126,8 +126,8 @@ def _play_here(
     from arena.store import Store
 
     config = None if how["submitted"] or (not path.is_file() and not how["named"]) else _named_bots(path, overrides)
+    config = config or _submitted_bots(store_url, path, overrides, how)
     with Store.open(store_url) as store:
-        config = config or _submitted_bots(store, path, overrides, how)
         from arena.tournament import run_tournament
         from arena.verdict import plan_of
 
@@ -159,11 +159,12 @@ def _named_bots(path: Path, overrides: Mapping[str, Any]) -> Config | None:
     return load_config(path, overrides) if config.entries else None
 
 
-def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any]) -> Config:
-    """Return the bots that were submitted, with the settings of the bots.yaml if there is one."""
+def _submitted_bots(store_url: str, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any]) -> Config:
+    """Return the bots that were submitted, with the settings of the bots.yaml if there is one; makes no database."""
     from arena.competitors import competitors, with_house
     from arena.config import Config, load_config, parse_config
     from arena.settings import game_of
+    from arena.store import Store
 
     there, house = path.is_file() or how["named"], how["house"]
     config = (
@@ -172,10 +173,11 @@ def _submitted_bots(store: Store, path: Path, overrides: Mapping[str, Any], how:
         else parse_config("", path, overrides, bots_needed=False)
     )
     notices: list[str] = []
-    entries = [
-        *config.entries,
-        *competitors(store, shelf_of(store, how["files"]).folder, config.settings.game, notices, config.entries),
-    ]
+    entries = list(config.entries)
+    if Store.exists(store_url):
+        with Store.open(store_url, create=False) as store:
+            folder = shelf_of(store, how["files"]).folder
+            entries += competitors(store, folder, config.settings.game, notices, config.entries)
     if not entries and not house:
         where = f"{path} lists no bots" if there else f"there is no {path} here"
         why = f"no bot that was submitted plays {config.settings.game}" if notices else "no bot was submitted"

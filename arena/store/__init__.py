@@ -26,7 +26,7 @@ from arena.record import DealRecord
 from arena.results import Result
 from arena.settings import Tournament
 from arena.store.audit import Audit
-from arena.store.database import Database
+from arena.store.database import Database, database_exists
 from arena.store.rows import (
     StoredFault,
     fault_rows,
@@ -80,6 +80,11 @@ class Store:
         by trying; also where it does not exist and `create` is false.
         """
         return cls(Database.open(where, create=create))
+
+    @staticmethod
+    def exists(where: str | Path) -> bool:
+        """Return whether there is an SQLite file; of PostgreSQL that is taken for granted."""
+        return database_exists(where)
 
     @property
     def place(self) -> str:

@@ -185,6 +185,13 @@ class Database:
 
 # --- Opening ---
 
+
+def database_exists(where: str | Path) -> bool:
+    """Return whether there is an SQLite file; of PostgreSQL that is taken for granted."""
+    url = _url(where)
+    return url.get_backend_name() != "sqlite" or Path(str(url.database)).exists()
+
+
 _HOLDER = sa.text(
     "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
     " WHERE locktype = 'advisory' AND granted AND objid = :lock AND database ="

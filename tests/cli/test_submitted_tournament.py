@@ -119,6 +119,7 @@ def test_without_any_bot_both_cures_are_told(
 
     errors = capsys.readouterr().err
     assert all(reason in errors for reason in reasons), errors
+    assert Path("arena.db").exists() is (games is not None)
 
 
 @pytest.mark.slow
