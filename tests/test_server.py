@@ -145,15 +145,20 @@ async def test_a_watcher_follows_while_it_is_played(address: str) -> None:
     assert isinstance(seen[-1], Finished)
 
 
-async def test_ending_the_call_does_not_end_the_tournament(address: str) -> None:
+async def test_ending_the_call_does_not_end_the_tournament(address: str, tmp_path: Path) -> None:
     async with grpc.aio.insecure_channel(address) as channel:
         stub = arena_pb2_grpc.ArenaServiceStub(channel)
         running = stub.RunTournament(arena_pb2.RunTournamentRequest(config=CONFIG, config_path="/bots.yaml"))
         await anext(aiter(running))
         running.cancel()
         seen = [each.event async for each in stub.WatchTournament(arena_pb2.WatchTournamentRequest())]
+    with Store.open(tmp_path / "served.db") as store:
+        async with asyncio.timeout(20):
+            while not (deeds := store.audit.last(1)):
+                await asyncio.sleep(0.001)
 
     assert isinstance(decode_event(seen[-1]), Finished)
+    assert [(deed.deed, deed.outcome) for deed in deeds] == [("RunTournament", "left")]
 
 
 async def test_tournaments_are_played_one_after_the_other(address: str) -> None:

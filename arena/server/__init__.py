@@ -17,7 +17,8 @@ from grpc_reflection.v1alpha import reflection
 from arena.errors import BadInput
 from arena.pem import check_pair, read_pem
 from arena.server.competition import Competition, Terms
-from arena.server.gate import Exposure, Gate
+from arena.server.door import Door
+from arena.server.gate import STRANGERS, Exposure, Gate
 from arena.server.servicer import ArenaServicer
 from arena.server.status import status_of
 from arena.sockets import free_socket, is_local, owned_socket
@@ -46,7 +47,7 @@ _OPTIONS: Final = (
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.server_handshake_timeout_ms", 10_000),
 )
-_MOST_CALLS: Final = 1000
+_MOST_CALLS: Final = 2 * STRANGERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,9 @@ class ArenaServer:
             shelf = Shelf.at(files) if files is not None else Shelf.beside(opened.place)
             competition = Competition(opened, shelf, terms)
             gate = Gate(opened, Exposure(is_local(address), tls is not None, private), terms.quotas)
-            server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS)
+            server = grpc.aio.server(
+                interceptors=(Door(gate, SERVICE),), options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS
+            )
             running = cls(server, gate, competition, stack)
             await running._bind(address, credentials)
             await competition.start()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -24,8 +24,14 @@ from arena.store import Store
 from arena.text import clean_line
 from arena.tokens import check_token, token_id
 
+Context = grpc.aio.ServicerContext[Any, Any]
+
+STRANGERS: Final = 500
+"""Calls at once of all who show no good token; there is room for more, which is for those who do."""
+
 _BEARER: Final = "bearer "
 _DONE: Final = "done"
+_LEFT: Final = "left"  # by the caller, before the end; what was begun may go on
 
 
 class Right(Enum):
@@ -89,6 +95,8 @@ class Gate:
         self._calls = Rate(quotas.calls, 60.0, loop.time)
         self._refusals = Rate(quotas.refusals, 60.0, loop.time)
         self._at_once = AtOnce(quotas.at_once, "so many calls")
+        self._strangers = AtOnce(STRANGERS, "so many calls without a token")
+        self._callers: dict[Context, Caller | Refused] = {}
         self.stopping = False
         """Whether new calls are refused."""
 
@@ -107,15 +115,41 @@ class Gate:
         return self._exposure.local and not self._store.tokens.any()
 
     @asynccontextmanager
+    async def place(self, context: Context) -> AsyncIterator[None]:
+        """Find out who calls, and hold a place for the call while the context lasts: one of its owner's.
+
+        Whoever shows no good token takes one of its address's, and one of those of all strangers.
+        """
+        address = _address(context)
+        async with told(context, in_full=False):
+            caller: Caller | Refused
+            try:
+                caller = self._caller(_authorization(context))
+            except Refused as refused:
+                caller = refused
+            with ExitStack() as stack:
+                if isinstance(caller, Refused) or not caller.owner:
+                    stack.enter_context(self._at_once.one(address))
+                    stack.enter_context(self._strangers.one(""))
+                elif not caller.open:
+                    stack.enter_context(self._at_once.one(caller.owner))
+                self._callers[context] = caller
+                stack.callback(self._callers.pop, context)
+                yield
+
+    def count(self, context: Context) -> None:
+        """Count a call that needs no right; raise Refused where there are too many."""
+        caller = self._callers[context]
+        if isinstance(caller, Refused):
+            self._count(_address(context))
+        elif not caller.open:
+            self._count(caller.owner or _address(context))
+
+    @asynccontextmanager
     async def call(
-        self,
-        context: grpc.aio.ServicerContext[Any, Any],
-        right: Right,
-        deed: str = "",
-        *,
-        unread: AsyncIterator[Any] | None = None,
+        self, context: Context, right: Right, deed: str = "", *, unread: AsyncIterator[Any] | None = None
     ) -> AsyncIterator[Caller]:
-        """Let a call in while the context lasts; whatever goes wrong in it becomes its status.
+        """Let a call in that has its place; whatever goes wrong in it becomes its status.
 
         `deed` names a call that changes something, for the audit log; how it ended is there too. `unread` is what comes from
         the caller in a stream.
@@ -124,15 +158,16 @@ class Gate:
         caller = Caller("")
         async with told(context, in_full=False, unread=unread):
             try:
-                caller = self._caller(_authorization(context), address)
+                found = self._callers[context]
+                if isinstance(found, Refused):
+                    raise found
+                caller = found
                 self._check(caller, address, right)
             except Refused as refused:
                 self._note_refusal(caller, address, deed, refused)
                 raise
-        async with told(context, in_full=caller.open, unread=unread), AsyncExitStack() as stack:
-            if not caller.open:
-                stack.enter_context(self._at_once.one(caller.owner or address))
-            outcome = "cancelled"
+        async with told(context, in_full=caller.open, unread=unread):
+            outcome = _LEFT
             try:
                 yield caller
                 outcome = _DONE
@@ -168,7 +203,7 @@ class Gate:
             )
         raise Refused("NO_TOKEN", "this needs a token: ask the organiser for one, and set ARENA_TOKEN to it")
 
-    def _caller(self, authorization: str | None, address: str) -> Caller:
+    def _caller(self, authorization: str | None) -> Caller:
         if authorization is None:
             if self._open:
                 return Caller(LOCAL, Role.ORGANISER, open=True)
@@ -178,8 +213,6 @@ class Gate:
                 "this server is not encrypted, so whoever listened knows your token now: have it revoked, and use TLS"
             )
             raise Refused("TOKEN_OVER_PLAINTEXT", text)
-        if wait := self._refusals.wait(address):
-            raise Refused("RATE_LIMIT", "too many bad tokens came from your address: wait a while", retry=wait)
         token = self._read(authorization)
         return Caller(token.owner, token.role, token.id)
 
@@ -198,12 +231,13 @@ class Gate:
             if deed and refused.reason == "NOT_ORGANISER":
                 self.note(caller, deed, refused.reason)
         elif refused.reason in ("BAD_TOKEN", "EXPIRED_TOKEN", "REVOKED_TOKEN", "TOKEN_OVER_PLAINTEXT"):
-            if not self._refusals.wait(address):
-                self.note(Caller("", about=f"from {address}"), deed or "reading", refused.reason)
+            if wait := self._refusals.wait(address):
+                raise Refused("RATE_LIMIT", "too many bad tokens came from your address: wait a while", retry=wait)
             self._refusals.take(address)
+            self.note(Caller("", about=f"from {address}"), deed or "reading", refused.reason)
 
 
-def _authorization(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
+def _authorization(context: Context) -> str | None:
     values = [value for key, value in context.invocation_metadata() or () if key == "authorization"]
     if not values:
         return None
@@ -212,7 +246,7 @@ def _authorization(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
     return values[0]
 
 
-def _address(context: grpc.aio.ServicerContext[Any, Any]) -> str:
+def _address(context: Context) -> str:
     """Return the address of a caller without its port."""
     kind, _, rest = context.peer().partition(":")
     return rest.rpartition(":")[0] if kind.startswith("ip") else kind

@@ -31,7 +31,7 @@ class Quotas:
     megabytes: int = 1000
     """What all versions may take together, in millions of bytes."""
     refusals: int = 30
-    """Bad tokens a minute from one address, after which nothing is looked at."""
+    """Bad tokens a minute from one address, after which they are not told apart and not written down."""
 
     @classmethod
     def parse(cls, texts: tuple[str, ...]) -> Self:

@@ -151,11 +151,12 @@ async def test_a_bad_token_lets_nobody_in(tested: Running, kind: str) -> None:
         assert tested.kept.audit.last(1)[0].outcome == reason
 
 
-async def test_many_bad_tokens_are_not_looked_at_any_more(tmp_path: Path) -> None:
+async def test_many_bad_tokens_are_not_written_down_any_more_and_shut_nobody_out(tmp_path: Path) -> None:
     terms = replace(TERMS, quotas=Quotas(refusals=3))
     async with serving(tmp_path, terms, owners=OWNERS) as tested:
         reasons = [(await refusal(tested.address, READING["ListBots"], "x"))[1] for _ in range(5)]
         await list_bots(tested.address)
+        await list_bots(tested.of("ada"))
         deeds = tested.kept.audit.last(100)
 
     assert reasons == ["BAD_TOKEN"] * 3 + ["RATE_LIMIT"] * 2
