@@ -53,11 +53,8 @@ def kept_matches(store: Store, tournament: Tournament) -> tuple[Match, ...]:
         raise BadInput(
             f"a schedule of kind {settings.schedule} keeps no results: leave --incremental out, or --schedule"
         )
-    wanted = conditions(settings)
     kept: dict[tuple[str, int], Match] = {}
-    for earlier in reversed(store.tournaments()):
-        if earlier.finished is None or conditions(earlier.settings) != wanted:
-            continue
+    for earlier in _comparable(store, settings):
         same = unchanged_bots(earlier, tournament)
         if len(same) < 2:
             continue
@@ -72,6 +69,16 @@ def kept_matches(store: Store, tournament: Tournament) -> tuple[Match, ...]:
     return tuple(kept.values())
 
 
+def _comparable(store: Store, settings: Settings) -> list[Tournament]:
+    """Return the finished tournaments that were played under the same conditions, the latest first."""
+    wanted = conditions(settings)
+    return [
+        earlier
+        for earlier in reversed(store.tournaments())
+        if earlier.finished is not None and conditions(earlier.settings) == wanted
+    ]
+
+
 def completed_schedule(tournament: Tournament, kept: Sequence[Match]) -> tuple[Match, ...]:
     """Return the schedule of a tournament that keeps matches: those of them that serve, and what has to be played."""
     names = [entry.name for entry in tournament.entries]
@@ -80,10 +87,8 @@ def completed_schedule(tournament: Tournament, kept: Sequence[Match]) -> tuple[M
 
 
 def kept_notice(schedule: Sequence[Match]) -> str:
-    """Say how much of a schedule is kept, and whether unchanged bots play more than that among themselves."""
+    """Say how much of a schedule is kept, if anything, and whether unchanged bots play more than that among themselves."""
     kept = [match.origin[0] for match in schedule if match.origin]
-    if not kept:
-        return "no results could be kept: no finished tournament was played under these conditions with bots unchanged since"
     where = ", ".join(dict.fromkeys(kept))
     known = {name for match in schedule if match.origin for name in match.line_up}
     besides = sum(match.origin is None and known.issuperset(match.line_up) for match in schedule)
@@ -91,3 +96,18 @@ def kept_notice(schedule: Sequence[Match]) -> str:
         besides
     )
     return f"{len(kept)} of {len(schedule)} matches are kept from tournament {where}{lacking}"
+
+
+def nothing_kept_notice(store: Store, tournament: Tournament) -> str:
+    """Say why nothing is kept in a tournament."""
+    lead = "no results could be kept: no"
+    latest = next(iter(_comparable(store, tournament.settings)), None)
+    if latest is None:
+        return f"{lead} finished tournament was played under these conditions"
+    same = unchanged_bots(latest, tournament)
+    changed = [entry.name for entry in latest.entries if entry.name not in same]
+    if changed:
+        why = f"is between unchanged bots alone (changed, gone or of unknown version: {', '.join(changed)})"
+    else:
+        why = "fits into this schedule"
+    return f"{lead} match of tournament {latest.id}, the latest under these conditions, {why}"

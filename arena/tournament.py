@@ -27,7 +27,7 @@ from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Fault
 from arena.game import Game
 from arena.identity import fingerprint
-from arena.incremental import completed_schedule, kept_matches, kept_notice
+from arena.incremental import completed_schedule, kept_matches, kept_notice, nothing_kept_notice
 from arena.match import Match, MatchPlay, MatchResult, seat_places
 from arena.plan import FixedPlan, Plan, Played, count_boards
 from arena.players.base import Setup
@@ -268,7 +268,8 @@ def _create(
     kept = kept_matches(store, tournament) if incremental else ()
     schedule = completed_schedule(tournament, kept) if kept else plan_of(tournament).begin()
     if incremental:
-        notices.append(kept_notice(schedule))
+        keeps = any(match.origin for match in schedule)
+        notices.append(kept_notice(schedule) if keeps else nothing_kept_notice(store, tournament))
     _refuse_remembering(schedule, entries, game_of(settings))
     notices.extend(_left_behind(store, tournament))
     store.add_tournament(tournament, schedule)

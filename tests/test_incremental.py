@@ -215,8 +215,20 @@ def test_under_other_conditions_nothing_is_kept(folder: Path, change: dict[str, 
 
     events = play(folder, pool(folder), replace(SETTINGS, **change))  # type: ignore[arg-type]
 
-    assert any(text.startswith("no results could be kept") for text in notices(events))
+    assert "no results could be kept: no finished tournament was played under these conditions" in notices(events)
     assert verified(folder) == 0
+
+
+def test_where_a_bot_that_changed_was_in_every_match_that_is_told(folder: Path) -> None:
+    first, *_ = play(folder, pool(folder)[:3])
+    assert isinstance(first, Started)
+
+    events = play(folder, pool(folder, changed="bob")[:3])
+
+    assert (
+        f"no results could be kept: no match of tournament {first.tournament}, the latest under these conditions, is between "
+        "unchanged bots alone (changed, gone or of unknown version: bob)"
+    ) in notices(events)
 
 
 def test_a_tournament_that_keeps_results_is_resumed_as_any_other(folder: Path) -> None:
