@@ -48,6 +48,17 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Each command with what it does. `new-bot` lives in `arena/cli/new_bot.py`, as the click command named `command`."""
 
 
+EXAMPLE: Final = """\b
+Examples:
+  arena new-bot python my-bot              make a first bot
+  arena check my-bot                       tell whether it is sound
+  arena submit my-bot && arena tournament  let it play against bots of the house
+
+`arena COMMAND --help` has an example of each. Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 interrupted but
+resumable, 4 undecided.
+"""
+
+
 GRPC_ENVIRONMENT: Final[Mapping[str, str]] = {"GRPC_ENABLE_FORK_SUPPORT": "0", "GRPC_VERBOSITY": "NONE"}
 """What gRPC is told before it is imported: bots are not forked, and its own log is not for the terminal."""
 
@@ -91,8 +102,7 @@ class CommandTable(click.Group):
 @click.group(
     cls=CommandTable,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="`arena COMMAND --help` has an example of each. Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, "
-    "3 interrupted but resumable, 4 undecided.",
+    epilog=EXAMPLE,
 )
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
 @click.version_option(__version__, prog_name="arena")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.numbers import WholeNumber
 from arena.cli.options import server_of, server_options
-from arena.errors import Interrupted
+from arena.errors import BadInput, Interrupted, Refused
 from arena.text import clean_line
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ Examples:
 
 @click.command(epilog=EXAMPLE)
 @click.argument("tournament", required=False, default="")
-@click.option("--from", "first", type=click.IntRange(1), default=1, metavar="NUMBER", help="Begin with this event.")
+@click.option("--from", "first", type=WholeNumber(1), default=1, metavar="NUMBER", help="Begin with this event.")
 @click.option("--json", "as_json", is_flag=True, help="Print each event as JSON, one a line.")
 @server_options()
 def command(tournament: str, first: int, as_json: bool, **given: Any) -> None:
@@ -50,11 +51,19 @@ async def _watch(server: ServerAddress, tournament: str, first: int, *, as_json:
 
     async def follow() -> None:
         nonlocal following, known
-        async with aclosing(watch(server, tournament, first)) as events:
-            async for event in events:
-                following, known = event.number + 1, event.tournament
-                sys.stdout.write(f"{json.dumps(_as_values(event)) if as_json else _line(event)}\n")
-                sys.stdout.flush()
+        try:
+            async with aclosing(watch(server, tournament, first)) as events:
+                async for event in events:
+                    following, known = event.number + 1, event.tournament
+                    sys.stdout.write(f"{json.dumps(_as_values(event)) if as_json else _line(event)}\n")
+                    sys.stdout.flush()
+        except Refused as error:
+            if tournament or error.reason != "NO_SUCH_TOURNAMENT":
+                raise
+            cure = f"`arena tournament --server {server.address}` plays one, or the server's calendar does"
+            raise Refused(error.reason, f"{error}: {cure}") from error
+        if following == first:
+            raise BadInput(await _why_nothing(server, tournament, first))
 
     with stopping_on_signals(lambda: None) as stop:
         tasks = asyncio.create_task(follow()), asyncio.create_task(stop.wait())
@@ -67,6 +76,22 @@ async def _watch(server: ServerAddress, tournament: str, first: int, *, as_json:
             raise Interrupted(f"stopped watching; `{again}` goes on")
         if isinstance(ended[0], BaseException):
             raise ended[0]
+
+
+async def _why_nothing(server: ServerAddress, tournament: str, first: int) -> str:
+    """Say why a tournament that is over has no events from a number on."""
+    from arena.client import watch
+
+    last = 0
+    async with aclosing(watch(server, tournament, 1)) as events:
+        async for event in events:
+            last, tournament = event.number, event.tournament
+    if last:
+        return f"tournament {tournament} has {last} events, and none of number {first}: begin with an earlier one"
+    return (
+        f"the server has no events of {f'tournament {tournament}' if tournament else 'the latest tournament'}, which was not"
+        f" played by it: `arena leaderboard --server {server.address}` shows how it ended"
+    )
 
 
 def _line(event: NumberedEvent) -> str:

@@ -150,6 +150,7 @@ def test_the_help_lists_every_command(arguments: list[str], capsys: pytest.Captu
     assert cli.run(arguments) == 0
 
     text = capsys.readouterr().out
+    assert re.search(r"Examples:\n +arena new-bot .*\n +arena check .*\n +arena submit .*arena tournament", text)
     assert all(re.search(rf"^  {name} +{cli.COMMANDS[name][:20]}", text, re.MULTILINE) for name in cli.COMMANDS)
 
 

@@ -6,12 +6,18 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import grpc
+import pytest
 from programs import arena_in
 from scripted_server import End, scripted
 
+from arena.cli.watch import _watch
+from arena.client import ServerAddress
+from arena.errors import BadInput
 from arena.v1 import arena_pb2
 
 
@@ -47,6 +53,47 @@ async def test_json_has_one_event_a_line(tmp_path: Path) -> None:
         (1, "notice", "t1"),
         (2, "notice", "t1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("tournament", "first", "answers", "told"),
+    [
+        (
+            "",
+            1,
+            [[End(grpc.StatusCode.NOT_FOUND, "no tournament was played here yet", "NO_SUCH_TOURNAMENT")]],
+            "no tournament was played here yet: `arena tournament --server {0}` plays one, or the server's calendar does",
+        ),
+        (
+            "t9",
+            1,
+            [[End(grpc.StatusCode.NOT_FOUND, "there is no tournament 't9' here", "NO_SUCH_TOURNAMENT")]],
+            "there is no tournament 't9' here",
+        ),
+        (
+            "",
+            100,
+            [[], events(1, 2, 3)],
+            "tournament t1 has 3 events, and none of number 100: begin with an earlier one",
+        ),
+        (
+            "t1",
+            1,
+            [[], []],
+            "the server has no events of tournament t1, which was not played by it: `arena leaderboard --server {0}` shows",
+        ),
+    ],
+    ids=["no tournament", "not this one", "no such event", "no events"],
+)
+async def test_nothing_to_be_seen_is_an_error_with_its_cause(
+    tournament: str, first: int, answers: list[Sequence[Any]], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with scripted(*answers) as server:
+        with pytest.raises(BadInput) as refused:
+            await _watch(ServerAddress(server.address), tournament, first, as_json=False)
+
+    assert str(refused.value).startswith(told.format(server.address))
+    assert capsys.readouterr().out == ""
 
 
 async def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
