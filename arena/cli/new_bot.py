@@ -93,6 +93,12 @@ LANGUAGES: Final[Mapping[str, Language]] = {
 }
 
 
+_ONE_DATABASE: Final = (
+    "Without a server, bots meet in one database, and here `arena submit .` makes one for this bot alone:\n"
+    "submit them from the folder above, or name the same one each time, with --store or ARENA_STORE."
+)
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -203,6 +209,7 @@ def _readme(language: Language, name: str) -> str:
         f"{'Build, test and play' if language.build else 'Test and play'}, in this folder:\n\n{lines}\n\n"
         "`bots.yaml` has its entry, and three opponents. `arena show` shows what was played.\n"
         "`bot.yaml` says how it is built and run: `arena submit .` submits it, with `--server HOST:PORT` to a competition.\n"
+        f"{_ONE_DATABASE}\n"
     )
 
 
@@ -216,4 +223,7 @@ def _next_steps(language: Language, folder: Path) -> str:
         "arena submit .",
     )
     lines = "".join(f"    {step}\n" for step in steps)
-    return f"Made a bot in {language.title} in {folder}. What to do next:\n\n{lines}\nThe strategy is in {language.strategy}.\n"
+    return (
+        f"Made a bot in {language.title} in {folder}. What to do next:\n\n{lines}\n"
+        f"The strategy is in {language.strategy}.\n{_ONE_DATABASE}\n"
+    )

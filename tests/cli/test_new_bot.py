@@ -92,6 +92,8 @@ def test_the_next_steps_are_printed_and_in_the_readme(
     ):
         assert f"    {line}\n" in printed
         assert f"    {line}\n" in readme
+    for text in (printed, readme):
+        assert "submit them from the folder above, or name the same one each time, with --store or ARENA_STORE" in text
 
 
 @every_language

@@ -58,6 +58,8 @@ def versions(store: Path) -> list[tuple[int, State]]:
         ([".", "--author", "me"], "go with --address"),
         ([".", "--tls-cert", "bot.yaml", "--server", "x:1"], "go together"),
         (["missing"], "does not exist"),
+        (["bot.py"], "bot.py is no archive (tar, tar.gz, tar.xz, tar.bz2 or zip); name the bot's folder instead:"),
+        (["../bot/bot.py", "--server", "127.0.0.1:1"], "arena submit ../bot\n"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
