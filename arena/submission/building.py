@@ -8,14 +8,15 @@ more. What it has made is then looked at as an archive would be.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import shlex
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from secrets import randbelow
 from typing import Any, Final
@@ -34,7 +35,8 @@ from arena.submission.archive import Bounds, check_tree
 from arena.submission.concealment import LOG_BYTES as LOG_SHOWN
 
 FREE_BYTES: Final = 512 << 20
-"""So much of the disk is left to others: a build that would take it is ended."""
+FREE_FILES: Final = 20_000
+"""So much of the disk, and so many files on it, are left to others: a build that would take them is ended."""
 
 _LOOK = 0.2
 _RESTING = 5  # times as long as a look took are waited until the next one
@@ -160,15 +162,18 @@ class _Building:
         return f"it was not done within {self._allowance.seconds:g} seconds"
 
     def _weigh(self, pid: int) -> str:
-        bounds = self._allowance.bounds
-        used = _unlinked(pid, self._tree.stat().st_dev)
-        for files, size in enumerate(_sizes(self._tree), 1):
-            used += size
-            if files > bounds.files:
-                return f"there were more than {bounds.files:,} files in its folder"
-            if used > bounds.unpacked_bytes:
-                return f"there were more than {bounds.unpacked_bytes:,} bytes in its folder"
-        if shutil.disk_usage(self._tree).free < FREE_BYTES:
+        bounds, used = self._allowance.bounds, 0
+        try:
+            for files, size in enumerate(chain(_sizes(self._tree), _unlinked(pid, self._tree.stat().st_dev)), 1):
+                used += size
+                if files > bounds.files:
+                    return f"there were more than {bounds.files:,} files in its folder"
+                if used > bounds.unpacked_bytes:
+                    return f"there were more than {bounds.unpacked_bytes:,} bytes in its folder"
+        except OSError as error:
+            return f"it can't be told how much is in its folder: {error.strerror}"
+        disk = os.statvfs(self._tree)
+        if disk.f_bavail * disk.f_frsize < FREE_BYTES or (disk.f_files and disk.f_favail < FREE_FILES):
             return "the disk got full"
         if self._log.stat().st_size >= LOG_BYTES:
             return f"it wrote more than {LOG_BYTES:,} bytes of output"
@@ -202,28 +207,73 @@ class _Building:
 
 
 def _sizes(tree: Path) -> Iterator[int]:
-    """Yield how much of the disk each thing in a tree takes; what can't be reached counts as nothing."""
+    """Yield how much of the disk each thing in a tree takes; raise OSError for a folder that can't be looked into.
+
+    One that the build has shut is opened.
+    """
     folders = [str(tree)]
     for folder in folders:
-        with suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    yield entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
+                _open_up(folder)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    with suppress(FileNotFoundError):
+                        state = entry.stat(follow_symlinks=False)
+                        yield state.st_blocks * 512
+                        if stat.S_ISDIR(state.st_mode):
+                            folders.append(entry.path)
 
 
-def _unlinked(root: int, device: int) -> int:
-    """Return how much of a disk is taken by files that processes have open, and that have no name any more."""
-    found: dict[int, int] = {}
+def _open_up(folder: str) -> None:
+    """Let the arena look into a folder, which the build may put a link in the place of."""
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        Path(f"/proc/self/fd/{descriptor}").chmod(0o700)
+    finally:
+        os.close(descriptor)
+
+
+def _unlinked(root: int, device: int) -> Iterator[int]:
+    """Yield how much of a disk each file takes that processes have open or mapped, and that has no name any more.
+
+    Raises OSError for one of unknown size.
+    """
+    found = set()
     for pid in family(root) if root else ():
-        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
-            for descriptor in descriptors:
-                with suppress(OSError):
-                    state = descriptor.stat()
-                    if stat.S_ISREG(state.st_mode) and not state.st_nlink and state.st_dev == device:
-                        found[state.st_ino] = state.st_blocks * 512
-    return sum(found.values())
+        for state in chain(_open_files(pid), _mapped_files(pid, device)):
+            if stat.S_ISREG(state.st_mode) and not state.st_nlink and state.st_dev == device:
+                if state.st_ino not in found:
+                    yield state.st_blocks * 512
+                found.add(state.st_ino)
+
+
+def _open_files(pid: int) -> Iterator[os.stat_result]:
+    with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
+        for descriptor in descriptors:
+            with suppress(OSError):
+                yield descriptor.stat()
+
+
+def _mapped_files(pid: int, device: int) -> Iterator[os.stat_result]:
+    """Yield the state of what a process has mapped and somebody has deleted.
+
+    Only privileged users learn it. Raises PermissionError for others, if it is on that device.
+    """
+    with suppress(FileNotFoundError, ProcessLookupError), Path(f"/proc/{pid}/maps").open(errors="replace") as lines:
+        for line in lines:
+            if not line.endswith(" (deleted)\n"):
+                continue
+            place, _, _, numbers, *_ = line.split(maxsplit=4)
+            start, end = (int(address, 16) for address in place.split("-"))
+            major, minor = (int(number, 16) for number in numbers.split(":"))
+            try:
+                yield Path(f"/proc/{pid}/map_files/{start:x}-{end:x}").stat()
+            except PermissionError:
+                if os.makedev(major, minor) == device:
+                    raise PermissionError(errno.EPERM, "a file that was deleted is mapped") from None
+            except FileNotFoundError:
+                pass
 
 
 def _give(tree: Path, user: int) -> None:

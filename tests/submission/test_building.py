@@ -128,6 +128,23 @@ MISBEHAVING = {
         "time.sleep(3600)",
         "bytes in its folder",
     ),
+    "maps": (
+        "import mmap, os, time\nmaps = []\nfor number in range(8):\n"
+        " with open('gone', 'w+b') as file:\n  file.write(os.urandom(5_000_000))\n  file.flush()\n"
+        "  maps.append(mmap.mmap(file.fileno(), 4096))\n"
+        " os.unlink('gone')\nos.closerange(3, 100)\ntime.sleep(3600)",
+        "bytes in its folder|a file that was deleted is mapped",
+    ),
+    "long names": (
+        "import os, time\nfor _ in range(20): os.mkdir('n' * 250); os.chdir('n' * 250)\ntime.sleep(3600)",
+        "how much is in its folder: File name too long",
+    ),
+    "shuts": (
+        "import os, time\nos.mkdir('shut')\n"
+        "for n in range(8): open(f'shut/full{n}', 'wb').write(b'x' * 5_000_000)\n"
+        "os.chmod('shut', 0o300); time.sleep(3600)",
+        "bytes in its folder",
+    ),
     "many files": ("import time\nfor n in range(1000): open(f'{n}', 'w')\ntime.sleep(3600)", "more than 500 files"),
     "prints": ("while True: print('x' * 1000)", "bytes of output"),
     "memory": ("x = [bytearray(10_000_000) for _ in range(1000)]; input()", "memory|MemoryError"),
@@ -203,6 +220,16 @@ async def test_a_build_that_is_cancelled_ends_at_once(run: Build, tree: Path) ->
 @needs_sandbox
 async def test_a_disk_that_gets_full_ends_the_build(run: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "FREE_BYTES", 1 << 60)
+
+    finding, _ = await run("import time; time.sleep(3600)")
+
+    assert "the disk got full" in finding.detail
+
+
+@pytest.mark.slow
+@needs_sandbox
+async def test_a_disk_on_which_no_more_files_fit_ends_the_build(run: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "FREE_FILES", 1 << 60)
 
     finding, _ = await run("import time; time.sleep(3600)")
 
