@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from tarfile import is_tarfile
 from typing import TYPE_CHECKING, Any
-from zipfile import is_zipfile
 
 import click
 
@@ -111,7 +109,9 @@ def command(
 def _package(bot: Path, scratch: Path, *, source: bool) -> _Wanted:
     """Return what a folder or an archive comes to."""
     if not bot.is_dir():
-        if not bot.is_file() or not (is_tarfile(bot) or is_zipfile(bot)):
+        from arena.submission.archive import is_archive
+
+        if not bot.is_file() or not is_archive(bot):
             raise BadInput(
                 f"{bot} is no archive (tar, tar.gz, tar.xz, tar.bz2 or zip); name the bot's folder instead:"
                 f" arena submit {shlex.quote(str(bot.parent))}"

@@ -21,17 +21,18 @@ from typing import Final
 
 from arena.errors import BadInput
 from arena.submission.members import Member
-from arena.submission.streams import CHUNK, Bounded, Readable, decompressed
+from arena.submission.streams import CHUNK, COMPRESSED, Bounded, Readable, decompressed
 from arena.submission.tars import HEADERS, tar_members
 from arena.submission.tree import FREE_BYTES, Bounds, Links, Names, check_tree, refuse, show, too_many, tree_digest
 from arena.submission.zips import zip_members
 from arena.text import clean_line
 
-__all__ = ["MANIFEST", "Bounds", "check_tree", "tree_digest", "unpack", "write_archive"]
+__all__ = ["MANIFEST", "Bounds", "check_tree", "is_archive", "tree_digest", "unpack", "write_archive"]
 
 MANIFEST: Final = "bot.yaml"
 
 _BESIDE: Final = "__MACOSX"  # the folder that a Mac's zips have beside what was packed
+_ZIP: Final = b"PK"
 _FILE, _PROGRAM, _FOLDER = 0o644, 0o755, 0o755
 _BROKEN: Final = (
     zipfile.BadZipFile,
@@ -51,6 +52,19 @@ _OURS: Final = frozenset(
     )
 )
 """Errors of the machine, for which no archive is to blame."""
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file begins as an archive does, be the rest as it may."""
+    with path.open("rb") as file:
+        head = file.read(tarfile.BLOCKSIZE)
+    if head.startswith((_ZIP, *COMPRESSED)):
+        return True
+    try:
+        tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
 
 
 def unpack(archive: Path, into: Path, bounds: Bounds | None = None) -> Path:
@@ -88,7 +102,7 @@ def _read(archive: Path, bounds: Bounds) -> Generator[Member, None, None]:
     with archive.open("rb") as file:
         head = file.read(6)
         file.seek(0)
-        if head.startswith(b"PK"):
+        if head.startswith(_ZIP):
             yield from zip_members(archive, bounds)
             return
         most = bounds.most_unpacked(archive.stat().st_size) + bounds.files * HEADERS + FREE_BYTES

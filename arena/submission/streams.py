@@ -72,6 +72,9 @@ _DECOMPRESSORS: Final[Mapping[bytes, Callable[[], Any]]] = {
 }
 """How compressed tars are read, by the bytes with which they begin."""
 
+COMPRESSED: Final = tuple(_DECOMPRESSORS)
+"""How compressed tars begin."""
+
 
 class _Decompressed:
     """What comes out of one compressed stream, a little at a time; nothing may follow it."""

@@ -33,7 +33,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import BadInput, Refused
-from arena.submission.archive import Bounds, check_tree, tree_digest, unpack, write_archive
+from arena.submission.archive import Bounds, check_tree, is_archive, tree_digest, unpack, write_archive
 
 NOBODY = 65534
 
@@ -53,6 +53,30 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
         if not name.startswith("unpacked/"):
             found[name] = (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
     return found
+
+
+# --- What is an archive ---
+
+
+@pytest.mark.parametrize(
+    ("data", "is_one"),
+    [
+        (tar(), True),
+        (gzip.compress(tar()), True),
+        (bz2.compress(tar()), True),
+        (lzma.compress(tar()), True),
+        (zipped(), True),
+        (gzip.compress(tar())[:20], True),
+        (b"", False),
+        (PROGRAM, False),
+        (PROGRAM * 1000, False),
+    ],
+    ids=["tar", "tar.gz", "tar.bz2", "tar.xz", "zip", "cut short", "empty", "program", "long program"],
+)
+def test_an_archive_is_known_by_its_beginning(data: bytes, is_one: bool, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(data)
+
+    assert is_archive(tmp_path / "file") is is_one
 
 
 # --- What is refused ---
