@@ -40,6 +40,32 @@ def test_a_command_of_the_page_is_understood(command: str, tmp_path: Path, monke
         assert made.params
 
 
+def test_what_is_said_of_the_database_names_it() -> None:
+    inline = re.findall(r"`(arena (?:token revoke|leaderboard|show) [^`]+)`", PAGE)
+    local = [command for command in (*COMMANDS, *inline) if "--server" not in command]
+    reading = [
+        command for command in local if command.split()[1] in ("token", "leaderboard", "fairness", "show", "verify")
+    ]
+
+    assert len(reading) > 9
+    assert [command for command in reading if "--store league.db" not in command] == []
+
+
+def test_what_the_server_is_asked_to_play_has_the_settings_of_the_league() -> None:
+    tournaments = [command for command in COMMANDS if command.startswith("arena tournament")]
+
+    assert len(tournaments) == 2
+    assert all("--bots league.yaml" in command for command in tournaments)
+
+
+def test_prizes_are_given_for_the_final_and_not_for_the_latest() -> None:
+    section = PAGE.partition("## Prize-giving")[2].partition("\n## ")[0]
+    commands = re.findall(r"^ {4}(arena .*)$", section, re.MULTILINE)
+
+    assert len(commands) == 4
+    assert all(" ID " in command for command in commands)
+
+
 def test_the_settings_of_the_page_are_read(tmp_path: Path) -> None:
     (settings,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "league.yaml").write_text(settings)
