@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import sys
 import threading
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from typing import Any, BinaryIO, Final
 
-from arena.competition import Program
+from arena.competition import AdmissionStep, Program
 from arena.errors import ArenaError, Refused
 from arena.submission.admission import admit
 from arena.submission.pipe import (
@@ -28,6 +29,9 @@ from arena.submission.pipe import (
 )
 
 NICENESS: Final = 10
+
+MEMORY: Final = 1 << 30
+"""Bytes of memory for unpacking, where no bot runs yet that would have limits of its own."""
 
 GRACE: Final = 15.0
 """Seconds in which all has to end once nobody wants it any more."""
@@ -59,8 +63,11 @@ class Worker:
     async def _work(self, order: Mapping[str, Any]) -> None:
         try:
             version, shelf, terms = decode_order(order)
+            limit = _limit_memory(MEMORY)
             async with aclosing(admit(version, shelf, terms, self._claim)) as events:
                 async for event in events:
+                    if isinstance(event, AdmissionStep) and event.name == "unpack":
+                        _limit_memory(limit)
                     self._tell(encode_event(event))
         except ArenaError as error:
             self._tell({"failed": str(error)[:10_000]})
@@ -88,6 +95,14 @@ class Worker:
     def _tell(self, message: Mapping[str, Any]) -> None:
         self._output.write(encode(message))
         self._output.flush()
+
+
+def _limit_memory(most: int) -> int:
+    """Limit the memory of this process, and of those that it starts from now on; return what the limit was."""
+    before, highest = resource.getrlimit(resource.RLIMIT_DATA)
+    allowed = most if highest == resource.RLIM_INFINITY else min(most, highest)
+    resource.setrlimit(resource.RLIMIT_DATA, (allowed, highest))
+    return before
 
 
 def _end_late(seconds: float) -> None:

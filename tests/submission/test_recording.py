@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from arena.submission import pipe
 from arena.submission.admission import Event, StepBegun
 from arena.submission.recording import admit_and_record
 from arena.submission.shelf import Shelf
+from arena.submission.worker import MEMORY
 
 SLEEPING = {"bot.py": "import time; time.sleep(3600)", "bot.yaml": "name: sleepy\ncommand: [python, bot.py]\n"}
 EXITING = {
@@ -272,7 +274,7 @@ async def test_an_admission_that_is_cancelled_ends_all_and_goes_on_another_time(
 
 @pytest.mark.slow
 @needs_sandbox
-async def test_a_worker_whose_input_closes_ends_with_all_that_it_started(
+async def test_a_worker_unpacks_within_its_memory_and_ends_with_all_when_its_input_closes(
     shelf: Shelf, received: Callable[..., Version], temporary: Path
 ) -> None:
     process = await asyncio.create_subprocess_exec(
@@ -286,9 +288,12 @@ async def test_a_worker_whose_input_closes_ends_with_all_that_it_started(
     process.stdin.write(pipe.encode(pipe.encode_order(received(SLEEPING), shelf, TERMS)))
     while "claim" not in pipe.decode(await process.stdout.readline()):
         pass
+    limit = resource.prlimit(process.pid, resource.RLIMIT_DATA)
     process.stdin.write(pipe.encode({"claimed": True}))
     await a_bot_runs()
     started = set(descendants(os.getpid()))
+    assert limit[0] == MEMORY
+    assert resource.prlimit(process.pid, resource.RLIMIT_DATA) == resource.getrlimit(resource.RLIMIT_DATA)
     assert os.getpriority(os.PRIO_PROCESS, process.pid) - os.getpriority(os.PRIO_PROCESS, 0) in (9, 10)
 
     process.stdin.close()
