@@ -280,8 +280,9 @@ def _summary(outcomes: list[Outcome]) -> Finding:
                 make = failed if verdict is Verdict.FAIL else warned
                 return make(f"{outcome.title}: {outcome.finding.detail}", outcome.finding.cure)
     counts = Counter(outcome.finding.verdict for outcome in outcomes)
-    others = f"{counts[Verdict.SKIPPED]} skipped, {counts[Verdict.INFORMATION]} for information"
-    return passed(f"{counts[Verdict.PASS]} of {len(outcomes)} steps passed, none failed ({others})")
+    others = {"skipped": counts[Verdict.SKIPPED], "for information": counts[Verdict.INFORMATION]}
+    told = "".join(f", {count} {what}" for what, count in others.items() if count)
+    return passed(f"{counts[Verdict.PASS]} of {len(outcomes)} steps passed{told}, none failed")
 
 
 def _lines(outcome: Outcome) -> list[str]:
