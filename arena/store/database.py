@@ -68,7 +68,8 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Begin a transaction that reads."""
+        """Begin a transaction that reads; raise BadStore where the file is not there any more."""
+        self._check_file()
         with self._telling(), self._engine.connect() as connection:
             yield connection
 
@@ -82,10 +83,7 @@ class Database:
             if alone and self._engine.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK + 3)))
             yield connection
-        if self._file is not None and _identity(Path(self.place)) != self._file:
-            raise BadStore(
-                f"{self.place} was removed or replaced while it was in use: what was played since then is lost"
-            )
+        self._check_file()
 
     @property
     def cure(self) -> str:
@@ -106,6 +104,12 @@ class Database:
         if self._engine.dialect.name == "sqlite":
             return self._file_lock(".server.lock", "serves it")
         return self._advisory_lock(_ADVISORY_LOCK + 2, "serves it")
+
+    def _check_file(self) -> None:
+        if self._file is not None and _identity(Path(self.place)) != self._file:
+            raise BadStore(
+                f"{self.place} was removed or replaced while it was in use: what was played since then is lost"
+            )
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
