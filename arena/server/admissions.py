@@ -151,6 +151,8 @@ class Admissions:
         try:
             async with aclosing(self._admit(admission.version)) as events:
                 async for event in events:
+                    if isinstance(event, Version):
+                        _log(event, admission.version.submission)
                     await admission.tell(event)
             await admission.tell(over=True)
         except asyncio.CancelledError:
@@ -170,3 +172,8 @@ async def _stopped(admission: _Admission) -> None:
         stopped = ArenaError("the server was stopped: the admission goes on when it is started again")
         with suppress(asyncio.CancelledError):
             await admission.tell(error=stopped, over=True)
+
+
+def _log(decided: Version, submission: str) -> None:
+    named = f"{decided.program.name}, version {decided.number}," if decided.program and decided.number else "a bot"
+    log.info("%s of %s is %s (submission %s)", named, decided.owner, decided.state, submission)

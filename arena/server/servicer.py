@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Lock
 from typing import Any, Final, TypeVar
 
 import grpc.aio
@@ -19,21 +23,25 @@ from arena.server.competition import Competition
 from arena.server.gate import Caller, Gate, Right
 from arena.server.limits import AtOnce, Rate
 from arena.server.tournaments import new_request
-from arena.server.uploads import check_size, next_part, receive
+from arena.server.uploads import check_size, next_part, put, received
 from arena.submission.admission import StepBegun
 from arena.submission.running import running_program
 from arena.text import clean_line
 from arena.v1 import arena_pb2, arena_pb2_grpc
 from arena.wire import encode_bot, encode_step, encode_version
 
+log = logging.getLogger(__name__)
+
 M = TypeVar("M")
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
+_LONGEST: Final = 256  # characters of a name or an id
 _PAGE, _LARGEST_PAGE = 100, 1000
 _MOST_VERSIONS: Final = 10  # with the logs of four steps each they still fit into one message
 _UPLOADS: Final = 32  # received at once, over all owners; more wait
+_LARGEST: Final = (1 << 31) - 1  # number that every database takes
 
 
 class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
@@ -48,6 +56,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         self._submissions = Rate(quotas.submissions, 3600.0, loop.time)
         self._uploads = AtOnce(quotas.uploads, "so many uploads")
         self._slots = asyncio.Semaphore(_UPLOADS)
+        self._keeping = Lock()
 
     # --- Tournaments ---
 
@@ -69,6 +78,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
     ) -> AsyncIterator[arena_pb2.WatchTournamentResponse]:
         """Stream the events of a tournament that this server plays or has played."""
         async with self._gate.call(context, Right.READ), _finding(request.tournament):
+            if request.first_event > _LARGEST:
+                raise Refused("BAD_INPUT", f"an event has no number above {_LARGEST}: begin with an earlier one")
             watching = self._competition.tournaments.watch(request.tournament, request.first_event)
             async with aclosing(watching) as events:
                 async for event in events:
@@ -98,9 +109,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             submission = first.submission
             _check_id(submission.id)
             caller.about = submission.id
-            known = self._store.submissions.find(submission.id)
-            if known is not None and known.owner != caller.owner:
-                raise Refused("NO_SUCH_SUBMISSION", "choose another id: 32 random hexadecimal digits")
+            known = self._known(submission.id, caller.owner)
             version = known or await self._take_in(submission, parts, caller, context)
             rest = asyncio.create_task(_ignore(parts))  # else a caller that only writes would never come to read
             try:
@@ -115,6 +124,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
     ) -> AsyncIterator[arena_pb2.WatchSubmissionResponse]:
         """Stream what an admission comes to."""
         async with self._gate.call(context, Right.OWN) as caller:
+            _check_id(request.submission)
             version = self._store.submissions.find(request.submission)
             if version is None or version.owner != caller.owner:
                 raise Refused("NO_SUCH_SUBMISSION", "you have no submission of this id: submit again")
@@ -158,6 +168,10 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         async with self._gate.call(context, Right.OWN, "WithdrawBot") as caller:
             caller.about = f"{request.bot}, version {request.version}" if request.version else request.bot
             bot = self._own(request.bot, caller)
+            if request.version > _LARGEST:
+                raise Refused(
+                    "NO_SUCH_VERSION", f"{bot.name} has no version {request.version}: `arena bots` lists them"
+                )
             now = self._store.submissions.use(bot.name, request.version, who=caller.owner, organiser=caller.organiser)
             response.bot.CopyFrom(encode_bot(now.listed))
         return response
@@ -170,7 +184,9 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         if request.fresh and request.incremental:
             raise Refused("BAD_INPUT", "a tournament is fresh or keeps results, not both: leave one of them out")
         if unknown := request.overrides.keys() - OVERRIDES.keys():
-            raise BadInput(f"there is no setting {min(unknown)}: the settings are {', '.join(OVERRIDES)}")
+            raise BadInput(
+                f"there is no setting {clean_line(min(unknown), 64)}: the settings are {', '.join(OVERRIDES)}"
+            )
         return Run(
             request=request.request_id or new_request(),
             who=caller.owner,
@@ -184,6 +200,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
 
     def _own(self, name: str, caller: Caller, *, hopeless: bool = False) -> Bot:
         """Return a bot that a caller may see and withdraw; a `hopeless` one is there for its owner and organisers alone."""
+        if not _may_be_kept(name):
+            raise Refused("NO_SUCH_BOT", "there is no bot of this name: `arena bots` lists them")
         bot = self._store.submissions.bot(name, hopeless=hopeless)
         if not caller.may_see(bot.owner):
             self._store.submissions.bot(name)
@@ -198,54 +216,82 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         context: Context,
     ) -> Version:
         """Receive a submission and keep it; it is not lost any more then. Initial metadata says that the pieces may come."""
-        kind = submission.WhichOneof("source")
+        kind, limited = submission.WhichOneof("source"), not caller.open
         version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC))
-        size, most = 0, self._competition.terms.admission.bounds.archive_bytes
+        most = self._competition.terms.admission.bounds.archive_bytes
         if kind == "archive":
             check_size(submission.archive, most)
-            size = submission.archive.size
+            version = replace(version, build=submission.archive.build, size=submission.archive.size)
         with self._uploads.one(caller.owner):
-            self._check_quotas(caller, size)
+            if limited:
+                self._check_quotas(caller.owner, version.size)
             if kind == "archive":
-                archive = submission.archive
                 self._competition.check_sandbox()
-                incoming = self._competition.shelf.incoming(submission.id)
+                folder = self._competition.shelf.incoming(submission.id).parent
+                patience = self._competition.terms.patience
                 async with self._slots:
                     await context.send_initial_metadata(())
-                    await receive(parts, archive, incoming, most, self._competition.terms.patience)
-                version = Version(
-                    submission.id,
-                    caller.owner,
-                    State.WAITING,
-                    datetime.now(UTC),
-                    build=archive.build,
-                    size=archive.size,
-                )
-            elif kind == "running":
+                    async with received(parts, submission.archive, folder, most, patience) as part:
+                        return await asyncio.to_thread(self._keep, version, part, limited=limited)
+            if kind == "running":
                 bot, private = submission.running, self._competition.terms.admission.private_addresses
                 program = await running_program(bot.address, bot.name, bot.games, bot.author, private=private)
-                version = Version(submission.id, caller.owner, State.WAITING, datetime.now(UTC), program=program)
-            else:
-                raise Refused("BAD_INPUT", "a submission is an archive, or a running bot")
-            return self._store.submissions.receive(version)
+                version = replace(version, program=program)
+                return await asyncio.to_thread(self._keep, version, None, limited=limited)
+            raise Refused("BAD_INPUT", "a submission is an archive, or a running bot")
 
-    def _check_quotas(self, caller: Caller, size: int) -> None:
-        if caller.open:
-            return
-        quotas, usage = self._competition.terms.quotas, self._store.submissions.usage(caller.owner)
+    def _keep(self, version: Version, part: Path | None, *, limited: bool) -> Version:
+        """Keep a submission and its archive, as one at a time; return what is there already of this id, unchanged.
+
+        What others have submitted meanwhile counts: raises Refused for another owner's id, and where quotas are used up.
+        """
+        with self._keeping:
+            known = self._known(version.submission, version.owner)
+            if known is not None:
+                return known
+            if limited:
+                self._check_usage(version.owner, version.size)
+            archive = self._competition.shelf.incoming(version.submission)
+            if part is not None:
+                put(part, archive)
+            try:
+                kept = self._store.submissions.receive(replace(version, created=datetime.now(UTC)))
+            except Exception:
+                archive.unlink(missing_ok=True)
+                raise
+        named = version.program.name if version.program else "a bot"
+        log.info("%s of %s is received (submission %s)", named, version.owner, version.submission)
+        return kept
+
+    def _known(self, submission: str, owner: str) -> Version | None:
+        """Return the submission of this id; raise Refused where it is another owner's."""
+        known = self._store.submissions.find(submission)
+        if known is not None and known.owner != owner:
+            raise Refused("NO_SUCH_SUBMISSION", "choose another id: 32 random hexadecimal digits")
+        return known
+
+    def _check_quotas(self, owner: str, size: int) -> None:
+        """Count a submission; raise Refused where it is one too many, or there is no room for so many bytes."""
+        self._check_usage(owner, size)
+        if wait := self._submissions.wait(owner):
+            raise self._too_often(wait)
+        self._submissions.take(owner)
+
+    def _check_usage(self, owner: str, size: int) -> None:
+        quotas, usage = self._competition.terms.quotas, self._store.submissions.usage(owner)
         lately = datetime.now(UTC) - timedelta(hours=1)
-        submitted = self._store.submissions.submitted_since(caller.owner, lately)
-        wait = self._submissions.wait(caller.owner)
-        if wait or submitted >= quotas.submissions:
-            text = f"{quotas.submissions} submissions an hour are allowed: submit again later"
-            raise Refused("RATE_LIMIT", text, retry=wait or 60.0)
+        if self._store.submissions.submitted_since(owner, lately) >= quotas.submissions:
+            raise self._too_often(60.0)
         if usage.waiting >= quotas.waiting:
             text = f"{usage.waiting} of your submissions are waiting for their admission: wait for their end"
             raise Refused("QUOTA", text, retry=10.0)
         if usage.bytes + size > quotas.megabytes * 1_000_000:
             text = f"your bots take {usage.bytes / 1e6:,.0f} MB of {quotas.megabytes:,} MB: submit smaller ones"
             raise Refused("QUOTA", text)
-        self._submissions.take(caller.owner)
+
+    def _too_often(self, wait: float) -> Refused:
+        allowed = self._competition.terms.quotas.submissions
+        return Refused("RATE_LIMIT", f"{allowed} submissions an hour are allowed: submit again later", retry=wait)
 
     async def _admission(self, version: Version) -> AsyncGenerator[arena_pb2.AdmissionEvent, None]:
         """Yield what a version's admission comes to, for its owner."""
@@ -266,6 +312,11 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         return arena_pb2.AdmissionEvent(decided=encode_version(event, steps, with_logs=True))
 
 
+def _may_be_kept(text: str) -> bool:
+    """Return whether a database can be asked for a name or an id; what is long or has a NUL in it is in none."""
+    return len(text) <= _LONGEST and "\0" not in text
+
+
 def _check_id(text: str) -> None:
     if _ID.fullmatch(text) is None:
         raise Refused("BAD_INPUT", "an id has 32 hexadecimal digits, drawn at random")
@@ -284,6 +335,8 @@ def _page(rows: list[M], size: int, token: str, most: int = _LARGEST_PAGE) -> tu
 async def _finding(tournament: str) -> AsyncIterator[None]:
     """Say of a tournament that isn't there just that, not where it was looked for."""
     try:
+        if not _may_be_kept(tournament):
+            raise BadInput("there is no such tournament")
         yield
     except (BadStore, Refused):
         raise

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 from arena.errors import Refused
@@ -59,19 +60,21 @@ def check_size(announced: arena_pb2.Archive, most: int) -> None:
         )
 
 
-async def receive(
+@asynccontextmanager
+async def received(
     parts: AsyncIterator[arena_pb2.SubmitBotRequest],
     announced: arena_pb2.Archive,
-    into: Path,
+    folder: Path,
     most: int,
     patience: Patience,
-) -> None:
-    """Write the pieces of an archive to a file, which is there only once all of it is, and safe on the disk.
+) -> AsyncIterator[Path]:
+    """Write the pieces of an archive to a new file in a folder, and yield it once all of it is there and safe on the disk.
 
-    Raises Refused for one that is larger than `most` bytes or than announced, is not what was announced, or comes too slowly.
+    At the end it is gone, where it was not put elsewhere. Raises Refused for an archive that is larger than `most` bytes or than
+    announced, is not what was announced, or comes too slowly.
     """
     check_size(announced, most)
-    part = into.with_name(f"{into.name}.{os.urandom(4).hex()}.part")
+    part = folder / f"{token_hex(16)}.part"
     try:
         try:
             async with asyncio.timeout(patience.limit(announced.size)):
@@ -80,11 +83,15 @@ async def receive(
             limit = patience.limit(announced.size)
             text = f"{announced.size:,} bytes were to come within {limit:.0f} s: submit again over a better connection"
             raise Refused("TOO_SLOW", text) from None
-        part.rename(into)
-        await asyncio.to_thread(_sync_folder, into.parent)
+        yield part
     finally:
-        with suppress(FileNotFoundError):
-            part.unlink()
+        part.unlink(missing_ok=True)
+
+
+def put(part: Path, place: Path) -> None:
+    """Give what was received its place, so that it is there after a power cut too."""
+    part.rename(place)
+    _sync_folder(place.parent)
 
 
 async def _write(

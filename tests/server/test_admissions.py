@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from secrets import token_hex
 
 import pytest
 
-from arena.competition import State, Version
+from arena.competition import Program, State, Version
 from arena.errors import ArenaError, Refused
 from arena.server import admissions
 from arena.server.admissions import ATTEMPTS, Admissions, Event
@@ -139,3 +140,27 @@ async def test_what_is_not_there_any_more_is_not_tried_again(store: Store, recei
 
     assert admitting.tried == [version.submission, other.submission]
     await queue.close()
+
+
+async def test_the_log_says_what_was_decided(
+    store: Store, received: Callable[[], Version], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "arena")
+
+    async def admit(version: Version) -> AsyncGenerator[Event, None]:
+        if version.submission == good.submission:
+            store.submissions.claim(version.submission, Program("hers", ("./bot",)), "0" * 64, 10)
+        state = State.ADMITTED if version.submission == good.submission else State.REFUSED
+        yield store.submissions.decide(version.submission, state)
+
+    good, bad = received(), received()
+    queue = Admissions(store, admit, at_once=1)
+    queue.start()
+    for version in (good, bad):
+        await followed(queue, version)
+    await queue.close()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        f"hers, version 1, of ann is admitted (submission {good.submission})",
+        f"a bot of ann is refused (submission {bad.submission})",
+    ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from servers import TERMS, Running, add_token, described, python_bot, serving
 
 from arena.client import ServerAddress, leaderboard_of_server, list_bots, list_versions, watch
 from arena.competition import STEPS, AdmissionStep, Program, Role, State, Version
-from arena.errors import BadInput, Refused
+from arena.errors import BadInput, BadStore, Refused
 from arena.finding import Verdict
 from arena.server.limits import Quotas
 from arena.server.uploads import Patience
@@ -263,6 +263,52 @@ async def test_a_private_server_lets_nobody_read_without_a_token(tmp_path: Path,
     assert (code, reason) == (grpc.StatusCode.UNAUTHENTICATED, "NO_TOKEN")
 
 
+@pytest.mark.parametrize("text", ["x" * 60_000, "\0", "%_" * 100, "\u202e"], ids=["long", "NUL", "pattern", "turned"])
+async def test_an_id_or_a_name_that_nothing_has_is_not_found(tested: Running, text: str) -> None:
+    calls = [
+        lambda stub, m: stub.GetLeaderboard(arena_pb2.GetLeaderboardRequest(tournament=text), metadata=m),
+        lambda stub, m: stub.WatchTournament(arena_pb2.WatchTournamentRequest(tournament=text), metadata=m),
+        lambda stub, m: stub.WatchSubmission(arena_pb2.WatchSubmissionRequest(submission=text), metadata=m),
+        lambda stub, m: stub.ListVersions(arena_pb2.ListVersionsRequest(bot=text), metadata=m),
+        lambda stub, m: stub.WithdrawBot(arena_pb2.WithdrawBotRequest(bot=text), metadata=m),
+        lambda stub, m: stub.ListBots(arena_pb2.ListBotsRequest(page_token=text), metadata=m),
+        lambda stub, m: stub.RunTournament(arena_pb2.RunTournamentRequest(request_id=text), metadata=m),
+        lambda stub, m: stub.RunTournament(arena_pb2.RunTournamentRequest(overrides={text: text}), metadata=m),
+        submit_parts(submission_of(b"x", submission=text)),
+        running(text),
+        running("8.8.8.8:80", name=text),
+        running("8.8.8.8:80", games=[text]),
+    ]
+
+    refused = [await refusal(tested.address, call, tested.tokens["carol"]) for call in calls]
+
+    assert [reason for _, reason, _ in refused] == [
+        *("NO_SUCH_TOURNAMENT", "NO_SUCH_TOURNAMENT", "BAD_INPUT", "NO_SUCH_BOT", "NO_SUCH_BOT", "BAD_INPUT"),
+        *("BAD_INPUT", "BAD_INPUT", "BAD_INPUT", "BAD_ADDRESS", "BAD_NAME", "BAD_INPUT"),
+    ]
+    assert all(len(shown) < 500 and "\0" not in shown and "\u202e" not in shown for _, _, shown in refused)
+
+
+@pytest.mark.parametrize("number", [1 << 31, (1 << 32) - 1])
+async def test_a_number_beyond_all_is_refused_or_bounded(tested: Running, number: int) -> None:
+    admit(tested.kept, "hers", "ada", "b" * 32)
+    first = arena_pb2.WatchTournamentRequest(first_event=number << 32)
+    version = arena_pb2.WithdrawBotRequest(bot="hers", version=number)
+    calls: list[Call] = [
+        lambda stub, m: stub.WatchTournament(first, metadata=m),
+        lambda stub, m: stub.WithdrawBot(version, metadata=m),
+        submit_parts(submission_of(b"x", size=number << 32)),
+    ]
+    page = arena_pb2.ListBotsRequest(page_size=number, page_token="999999999")
+
+    refused = [await refusal(tested.address, call, tested.tokens["ada"]) for call in calls]
+    async with grpc.aio.insecure_channel(tested.address.address) as channel:
+        listed = await arena_pb2_grpc.ArenaServiceStub(channel).ListBots(page)
+
+    assert [reason for _, reason, _ in refused] == ["BAD_INPUT", "NO_SUCH_VERSION", "TOO_LARGE"]
+    assert not listed.bots
+
+
 async def test_what_is_not_there_is_said_without_a_word_on_the_machine(tested: Running) -> None:
     request = arena_pb2.GetLeaderboardRequest(tournament="../../etc/passwd\x1b[31m")
 
@@ -490,6 +536,108 @@ async def test_more_uploads_at_once_than_allowed_are_refused_and_others_are_not_
 
     assert (code, reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CALLS")
     assert other[1] == "TOO_LARGE"
+
+
+@asynccontextmanager
+async def uploading(
+    tested: Running, owners: Sequence[str], **same: str
+) -> AsyncIterator[tuple[list[Any], asyncio.Event]]:
+    """Submit an archive of each owner, and yield the calls once each lacks only its last piece, with what lets that come."""
+    rest = asyncio.Event()
+
+    async def parts() -> AsyncIterator[arena_pb2.SubmitBotRequest]:
+        yield submission_of(ARCHIVE, **same)
+        yield arena_pb2.SubmitBotRequest(piece=ARCHIVE[:10])
+        await rest.wait()
+        yield arena_pb2.SubmitBotRequest(piece=ARCHIVE[10:])
+
+    async with grpc.aio.insecure_channel(tested.address.address) as channel:
+        stub: Any = arena_pb2_grpc.ArenaServiceStub(channel)
+        calls = [stub.SubmitBot(parts(), metadata=metadata(tested.tokens[owner])) for owner in owners]
+        for call in calls:
+            await call.initial_metadata()
+        yield calls, rest
+
+
+async def first_answer(call: Any) -> str:
+    """Return how the first event of a call is called, or with which status it ended without one."""
+    try:
+        return str((await call.read()).event.WhichOneof("what"))
+    except grpc.aio.AioRpcError as error:
+        return str(error.code().name)
+
+
+@pytest.fixture
+async def unadmitting(tmp_path: Path) -> AsyncIterator[Running]:
+    """A server that takes bots and decides on none."""
+    terms = replace(TERMS, admissions=0, quotas=Quotas(waiting=1))
+    async with serving(tmp_path, terms, owners=OWNERS) as server:
+        server.server.competition.obstacle = ""
+        yield server
+
+
+async def test_whoever_knows_an_id_does_not_change_what_is_submitted_by_it(unadmitting: Running) -> None:
+    known = "d" * 32
+    incoming = unadmitting.server.competition.shelf.incoming(known)
+    async with uploading(unadmitting, ["bob"], submission=known) as ((theft,), rest):
+        hers = python_bot("hers")
+        async with grpc.aio.insecure_channel(unadmitting.address.address) as channel:
+            stub: Any = arena_pb2_grpc.ArenaServiceStub(channel)
+            whole = iter([submission_of(hers, submission=known), arena_pb2.SubmitBotRequest(piece=hers)])
+            assert await first_answer(stub.SubmitBot(whole, metadata=metadata(unadmitting.tokens["ada"]))) == "received"
+        rest.set()
+        answer = await first_answer(theft)
+
+    assert answer == "NOT_FOUND"
+    assert incoming.read_bytes() == hers
+    assert [path.name for path in incoming.parent.iterdir()] == [known]
+
+
+async def test_what_is_submitted_twice_at_once_by_the_same_owner_is_one_submission(unadmitting: Running) -> None:
+    async with uploading(unadmitting, ["ada", "ada"], submission="d" * 32) as (calls, rest):
+        rest.set()
+        answers = [await first_answer(call) for call in calls]
+
+    assert answers == ["received"] * 2
+    assert [version.submission for version in unadmitting.kept.submissions.waiting()] == ["d" * 32]
+
+
+async def test_uploads_side_by_side_do_not_get_past_a_quota(unadmitting: Running) -> None:
+    async with uploading(unadmitting, ["ada"] * 4) as (calls, rest):
+        rest.set()
+        answers = [await first_answer(call) for call in calls]
+
+    assert sorted(answers) == ["RESOURCE_EXHAUSTED"] * 3 + ["received"]
+    (kept,) = unadmitting.kept.submissions.waiting()
+    incoming = unadmitting.server.competition.shelf.incoming(kept.submission)
+    assert [path.name for path in incoming.parent.iterdir()] == [kept.submission]
+
+
+async def test_an_archive_whose_submission_can_not_be_kept_is_gone_again(
+    unadmitting: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_version: Version) -> Version:
+        raise BadStore("the disk is full")
+
+    monkeypatch.setattr(unadmitting.kept.submissions, "receive", refuse)
+    async with uploading(unadmitting, ["ada"]) as ((call,), rest):
+        rest.set()
+        answer = await first_answer(call)
+
+    assert answer == "FAILED_PRECONDITION"
+    assert not list((unadmitting.store.parent / "served.db.bots").glob("incoming/*"))
+
+
+async def test_a_server_whose_database_is_gone_says_so_to_everybody(tested: Running) -> None:
+    tested.store.rename(tested.store.with_name("elsewhere.db"))
+
+    reasons = [
+        (await refusal(tested.address, call, tested.tokens["carol"]))[1] for call in (OWN_CALLS | READING).values()
+    ]
+
+    assert set(reasons) == {"BAD_STORE"}
+    tested.store.with_name("elsewhere.db").rename(tested.store)
+    assert await list_bots(tested.address) == []
 
 
 @pytest.mark.parametrize(

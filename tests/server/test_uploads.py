@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.errors import Refused
-from arena.server.uploads import PIECE, Patience, receive
+from arena.server.uploads import PIECE, Patience, put, received
 from arena.v1 import arena_pb2
 
 CONTENT = bytes(range(256)) * 3000
@@ -30,8 +30,17 @@ def cut(content: bytes) -> list[bytes]:
     return [content[start : start + PIECE] for start in range(0, len(content), PIECE)]
 
 
+async def receive(
+    parts: AsyncIterator[arena_pb2.SubmitBotRequest], announced: arena_pb2.Archive, folder: Path, patience: Patience
+) -> None:
+    """Receive what is not to come to its end."""
+    async with received(parts, announced, folder, 1 << 20, patience):
+        raise AssertionError("it was received")
+
+
 async def test_an_archive_is_there_as_it_was_sent(tmp_path: Path) -> None:
-    await receive(parts_of(cut(CONTENT)), announce(CONTENT), tmp_path / "in", 1 << 20, Patience())
+    async with received(parts_of(cut(CONTENT)), announce(CONTENT), tmp_path, 1 << 20, Patience()) as part:
+        put(part, tmp_path / "in")
 
     assert (tmp_path / "in").read_bytes() == CONTENT
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
@@ -55,7 +64,7 @@ async def test_anything_else_is_refused_and_leaves_nothing(
     tmp_path: Path, announced: arena_pb2.Archive, pieces: list[bytes], reason: str
 ) -> None:
     with pytest.raises(Refused) as refused:
-        await receive(parts_of(pieces), announced, tmp_path / "in", 1 << 20, Patience())
+        await receive(parts_of(pieces), announced, tmp_path, Patience())
 
     assert refused.value.reason == reason
     assert list(tmp_path.iterdir()) == []
@@ -67,7 +76,7 @@ async def test_a_second_submission_amid_the_pieces_is_refused(tmp_path: Path) ->
         yield arena_pb2.SubmitBotRequest(submission=arena_pb2.Submission())
 
     with pytest.raises(Refused, match="only pieces"):
-        await receive(parts(), announce(CONTENT), tmp_path / "in", 1 << 20, Patience())
+        await receive(parts(), announce(CONTENT), tmp_path, Patience())
 
 
 @pytest.mark.parametrize("patience", [Patience(piece=0.05), Patience(whole=0.05, rate=1e9)], ids=["piece", "whole"])
@@ -77,7 +86,14 @@ async def test_a_half_open_upload_is_given_up(tmp_path: Path, patience: Patience
         await asyncio.Event().wait()
 
     with pytest.raises(Refused) as refused:
-        await receive(parts(), announce(CONTENT), tmp_path / "in", 1 << 20, patience)
+        await receive(parts(), announce(CONTENT), tmp_path, patience)
 
     assert refused.value.reason == "TOO_SLOW"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_what_nobody_gives_a_place_is_gone_again(tmp_path: Path) -> None:
+    async with received(parts_of(cut(CONTENT)), announce(CONTENT), tmp_path, 1 << 20, Patience()) as part:
+        assert part.read_bytes() == CONTENT
+
     assert list(tmp_path.iterdir()) == []
