@@ -37,7 +37,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("bot", nargs=-1, metavar="BOT")
+@click.argument("bot", nargs=-1, metavar="[BOT]")
 @click.option("--address", metavar="ADDRESS", help="Check the bot that serves at host:port or unix:/path.")
 @bots_option
 @click.option("--game", "games", multiple=True, metavar="NAME", help="Check this game only; may be given again.")

@@ -145,6 +145,13 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     assert re.search(rf"Examples?:\n +arena {name}", text)
 
 
+@pytest.mark.parametrize("name", ["check", "leaderboard", "fairness", "verify", "watch", "games"])
+def test_the_usage_line_marks_what_may_be_left_out(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([name, "--help"]) == 0
+
+    assert re.match(rf"Usage: arena {name} \[OPTIONS\] \[[A-Z]+\]\n", capsys.readouterr().out)
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]], ids=["nothing", "long", "short"])
 def test_the_help_lists_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(arguments) == 0
