@@ -93,8 +93,11 @@ def command(
     """Serve a competition until Ctrl-C or SIGTERM: take bots in, play tournaments, show leaderboards.
 
     While no token was made (`arena token create`), and it listens on the loopback interface or a unix socket only, whoever
-    reaches the server is its organiser, and can have it run commands as you. Quotas, each with its default: calls=600 a
-    minute, at_once=32, uploads=4, submissions=60 an hour, waiting=10, bots=10, megabytes=1000, refusals=30 bad tokens a minute.
+    reaches the server is its organiser, and can have it run commands as you. Submissions, decisions and tournaments are told
+    on stderr, and when the calendar's next one is due.
+
+    Quotas, each with its default: calls=600 a minute, at_once=32, uploads=4, submissions=60 an hour, waiting=10, bots=10,
+    megabytes=1000, refusals=30 bad tokens a minute.
     """
     if (tls_cert is None) is not (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together: give both, or neither.")
@@ -124,21 +127,24 @@ def command(
 
 async def _serve(wanted: _Wanted) -> None:
     from arena.cli.interrupts import stopping_on_signals
+    from arena.cli.log import showing_log
     from arena.server import DRAINING, ArenaServer
 
     tell = f"stopping: what is in play has {DRAINING:.0f} seconds to finish; once more stops at once"
-    server = await ArenaServer.start(
-        wanted.store, wanted.listen, wanted.terms, tls=wanted.tls, private=wanted.private, files=wanted.files
-    )
-    try:
-        with stopping_on_signals(lambda: click.echo(tell, err=True)) as stop:
-            for line in _description(server, wanted):
-                click.echo(line, err=True)
-            await stop.wait()
-            await server.close()
-    except asyncio.CancelledError:
-        await server.close(0.0)
-        raise
+    with showing_log() as begin:
+        server = await ArenaServer.start(
+            wanted.store, wanted.listen, wanted.terms, tls=wanted.tls, private=wanted.private, files=wanted.files
+        )
+        try:
+            with stopping_on_signals(lambda: click.echo(tell, err=True)) as stop:
+                for line in _description(server, wanted):
+                    click.echo(line, err=True)
+                begin()
+                await stop.wait()
+                await server.close()
+        except asyncio.CancelledError:
+            await server.close(0.0)
+            raise
 
 
 def _description(server: ArenaServer, wanted: _Wanted) -> list[str]:

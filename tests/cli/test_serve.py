@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from arena.cli.log import showing_log
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -27,3 +31,24 @@ def test_it_stops_when_told_to_even_if_nobody_reads_what_it_says(tmp_path: Path,
         process.kill()
         process.wait()
     assert not list(tmp_path.glob("*.lock"))
+
+
+def test_what_is_logged_is_told_in_clean_lines_after_the_first_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("arena.server.admissions")
+    with showing_log() as begin:
+        log.info("%s is admitted", "her\x1b[31ms\n\u202e")
+        before = capsys.readouterr().err
+        begin()
+        try:
+            raise OSError("no\x1b[31m space")
+        except OSError:
+            log.exception("that failed")
+    log.info("nobody is told this")
+    told = capsys.readouterr().err
+
+    assert before == ""
+    first, second, *traceback = told.splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d hers is admitted", first)
+    assert re.fullmatch(r"\d\d:\d\d:\d\d that failed", second)
+    assert traceback[-1] == "OSError: no space"
+    assert not log.isEnabledFor(logging.INFO)
