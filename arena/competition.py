@@ -167,6 +167,21 @@ class ListedBot:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedTournament:
+    """A tournament, as everybody may see it."""
+
+    id: str
+    game: str
+    players: int
+    created: datetime
+    matches: int
+    """How many its schedule has so far."""
+    played: int
+    finished: bool
+    bots: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """What shows that a caller is an owner; the secret itself is not kept."""
 

@@ -71,7 +71,7 @@ class Script(arena_pb2_grpc.ArenaServiceServicer):
         return await anext(self._answers(request, context))
 
     RunTournament = WatchTournament = WatchSubmission = _answers
-    GetLeaderboard = ListBots = ListVersions = WithdrawBot = _answer
+    GetLeaderboard = ListTournaments = ListBots = ListVersions = WithdrawBot = _answer
 
     async def SubmitBot(
         self, request_iterator: AsyncIterator[arena_pb2.SubmitBotRequest], context: Context

@@ -15,7 +15,7 @@ import pytest
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 
-from arena.client import ServerAddress, leaderboard_of_server, run_on_server
+from arena.client import ServerAddress, leaderboard_of_server, list_tournaments, run_on_server
 from arena.config import parse_config
 from arena.errors import (
     ArenaError,
@@ -77,6 +77,28 @@ async def test_a_server_plays_what_the_command_line_would(address: str, tmp_path
         async with contextlib.aclosing(run_tournament(store, config.settings, config.entries)) as playing:
             assert [type(event) async for event in playing] == [type(event) for event in events]
         assert json.loads(document) == json.loads(document_text(store, None)[1])
+
+
+async def test_tournaments_are_listed_the_latest_first_page_by_page(address: str) -> None:
+    for seed in ("one", "two", "three"):
+        await events_of(address, overrides={"seed": seed, "boards": "4"})
+
+    tournaments = await list_tournaments(ServerAddress(address))
+
+    assert [(each.game, each.players, each.played, each.finished) for each in tournaments] == [
+        ("hearts-classic", 4, each.matches, True) for each in tournaments
+    ]
+    assert len(tournaments) == 3
+    assert [each.created for each in tournaments] == sorted((each.created for each in tournaments), reverse=True)
+    assert {each.bots for each in tournaments} == {tuple("abcd")}
+    async with grpc.aio.insecure_channel(address) as channel:
+        stub = arena_pb2_grpc.ArenaServiceStub(channel)
+        first = await stub.ListTournaments(arena_pb2.ListTournamentsRequest(page_size=2))
+        request = arena_pb2.ListTournamentsRequest(page_size=2, page_token=first.next_page_token)
+        second = await stub.ListTournaments(request)
+    ids = [each.id for page in (first, second) for each in page.tournaments]
+    assert ids == [each.id for each in tournaments]
+    assert not second.next_page_token
 
 
 async def test_settings_can_be_overridden_from_afar(address: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,7 @@ from arena.errors import BadInput
 
 if TYPE_CHECKING:
     from arena.client import ServerAddress
+    from arena.competition import ListedTournament
     from arena.store import Store
     from leaderboard.terminal import Leaderboard
 
@@ -33,7 +34,7 @@ Examples:
 @click.option("--anchor", metavar="BOT", help="Rate this bot 1500, instead of the pool's mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
-@click.option("--list", "as_list", is_flag=True, help="List all tournaments of the database, the latest last.")
+@click.option("--list", "as_list", is_flag=True, help="List all tournaments, the latest last.")
 @server_options()
 def command(
     tournament: str | None,
@@ -49,45 +50,49 @@ def command(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other: leave one of them out.")
     if server is not None:
-        if anchor is not None or as_csv or as_list:
-            raise click.UsageError("--server gives the leaderboard as it is: leave --anchor, --csv and --list out.")
+        if anchor is not None or as_csv:
+            raise click.UsageError("--server gives the leaderboard as it is: leave --anchor and --csv out.")
+        if as_list:
+            from arena.client import list_tournaments
+
+            _print_list(asyncio.run(list_tournaments(server))[::-1], as_json=as_json)
+            return
         print_server_leaderboard(server, tournament, as_json=as_json)
         return
     from arena.store import Store
 
     with Store.open(store, create=False) as opened:
         if as_list:
-            _print_list(opened, as_json=as_json)
+            _print_list([opened.listed(each) for each in opened.tournaments()], as_json=as_json)
             return
         print_leaderboard(opened, tournament, anchor=anchor, as_json=as_json, as_csv=as_csv)
 
 
-def _print_list(store: Store, *, as_json: bool) -> None:
+def _print_list(tournaments: Sequence[ListedTournament], *, as_json: bool) -> None:
     from rich.table import Table
 
-    rows = [(each, store.progress(each.id)) for each in store.tournaments()]
     if as_json:
         print_json(
             [
                 {
                     "tournament": each.id,
-                    "game": each.settings.game,
-                    "players": each.settings.players,
+                    "game": each.game,
+                    "players": each.players,
                     "created": each.created.isoformat(timespec="seconds"),
-                    "finished": each.finished is not None,
-                    "matches": progress.matches,
-                    "played": progress.done,
-                    "bots": [entry.name for entry in each.entries],
+                    "finished": each.finished,
+                    "matches": each.matches,
+                    "played": each.played,
+                    "bots": list(each.bots),
                 }
-                for each, progress in rows
+                for each in tournaments
             ]
         )
         return
     table = Table("tournament", "game", "players", "created (UTC)", "matches", box=None, pad_edge=False)
-    for each, progress in rows:
-        played = f"{progress.matches}" if each.finished else f"{progress.done} of {progress.matches}"
+    for each in tournaments:
+        played = f"{each.matches}" if each.finished else f"{each.played} of {each.matches}"
         created = f"{each.created:%Y-%m-%d %H:%M}"
-        table.add_row(each.id, each.settings.game, str(each.settings.players), created, played)
+        table.add_row(each.id, each.game, str(each.players), created, played)
     make_console().print(table)
 
 

@@ -7,7 +7,7 @@ made again, with the same id, so that nothing is done twice; watching goes on wi
 from arena.client.address import ServerAddress
 from arena.client.bots import list_bots, list_versions, withdraw
 from arena.client.submissions import AdmissionEvent, Begun, Received, describe_archive, submit
-from arena.client.tournaments import NumberedEvent, leaderboard_of_server, run_on_server, watch
+from arena.client.tournaments import NumberedEvent, leaderboard_of_server, list_tournaments, run_on_server, watch
 
 __all__ = [
     "AdmissionEvent",
@@ -18,6 +18,7 @@ __all__ = [
     "describe_archive",
     "leaderboard_of_server",
     "list_bots",
+    "list_tournaments",
     "list_versions",
     "run_on_server",
     "submit",

@@ -13,9 +13,10 @@ import grpc.aio
 from arena.client.address import ServerAddress
 from arena.client.calls import UNARY_LIMIT, Attempt, broke_off, call, stub_of
 from arena.client.errors import error_of
+from arena.competition import ListedTournament
 from arena.events import Event
 from arena.v1 import arena_pb2
-from arena.wire import decode_event
+from arena.wire import decode_event, decode_tournament
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,20 @@ async def watch(server: ServerAddress, tournament: str, first: int) -> AsyncGene
                 return
             except grpc.aio.AioRpcError as error:
                 await attempt.failed(error_of(server, error), again=broke_off(error) and following > max(first, 1))
+
+
+async def list_tournaments(server: ServerAddress) -> list[ListedTournament]:
+    """Return a server's tournaments, the latest first."""
+    tournaments: list[ListedTournament] = []
+    request = arena_pb2.ListTournamentsRequest()
+    while True:
+        response = await call(
+            server, lambda stub, metadata: stub.ListTournaments(request, timeout=UNARY_LIMIT, metadata=metadata)
+        )
+        tournaments += map(decode_tournament, response.tournaments)
+        request.page_token = response.next_page_token
+        if not request.page_token:
+            return tournaments
 
 
 async def leaderboard_of_server(server: ServerAddress, tournament: str | None) -> str:

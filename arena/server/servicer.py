@@ -28,7 +28,7 @@ from arena.submission.admission import StepBegun
 from arena.submission.running import running_program
 from arena.text import clean_line
 from arena.v1 import arena_pb2, arena_pb2_grpc
-from arena.wire import encode_bot, encode_step, encode_version
+from arena.wire import encode_bot, encode_step, encode_tournament, encode_version
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +93,18 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         async with self._gate.call(context, Right.READ), _finding(request.tournament):
             found = await asyncio.to_thread(document_text, self._store, request.tournament or None)
             response.tournament, response.document = found
+        return response
+
+    async def ListTournaments(  # noqa: N802
+        self, request: arena_pb2.ListTournamentsRequest, context: Context
+    ) -> arena_pb2.ListTournamentsResponse:
+        """List the tournaments, the latest first."""
+        response = arena_pb2.ListTournamentsResponse()
+        async with self._gate.call(context, Right.READ):
+            tournaments, response.next_page_token = _page(
+                self._store.tournaments()[::-1], request.page_size, request.page_token
+            )
+            response.tournaments.extend(encode_tournament(self._store.listed(each)) for each in tournaments)
         return response
 
     # --- Bots ---

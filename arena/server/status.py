@@ -28,7 +28,7 @@ _CODES: Final[Mapping[grpc.StatusCode, tuple[str, ...]]] = {
     grpc.StatusCode.UNAUTHENTICATED: (
         *("NO_TOKEN", "BAD_TOKEN", "EXPIRED_TOKEN", "REVOKED_TOKEN", "TOKEN_OVER_PLAINTEXT"),
     ),
-    grpc.StatusCode.PERMISSION_DENIED: ("NOT_ORGANISER", "NOT_OWNER"),
+    grpc.StatusCode.PERMISSION_DENIED: ("NOT_ORGANISER", "NOT_OWNER", "BARRED"),
     grpc.StatusCode.NOT_FOUND: ("NO_SUCH_BOT", "NO_SUCH_SUBMISSION", "NO_SUCH_VERSION", "NO_SUCH_TOURNAMENT"),
     grpc.StatusCode.INVALID_ARGUMENT: (
         *("BAD_INPUT", "BAD_CONFIG", "BOTS_IN_CONFIG", "BAD_ARCHIVE", "BAD_ADDRESS", "BAD_NAME"),

@@ -20,6 +20,7 @@ from typing import Any, Final, Self
 
 import sqlalchemy as sa
 
+from arena.competition import ListedTournament
 from arena.errors import BadInput, BadStore, DamagedStore, Malformed
 from arena.match import Match, MatchResult
 from arena.record import DealRecord
@@ -247,6 +248,20 @@ class Store:
         with self._database.reading() as connection:
             matches, played, decisions, seconds = connection.execute(query).one()
         return Progress(int(matches), int(played), int(decisions), float(seconds))
+
+    def listed(self, tournament: Tournament) -> ListedTournament:
+        """Return a tournament as everybody may see it, with how far it has come."""
+        progress = self.progress(tournament.id)
+        return ListedTournament(
+            tournament.id,
+            tournament.settings.game,
+            tournament.settings.players,
+            tournament.created,
+            progress.matches,
+            progress.done,
+            tournament.finished is not None,
+            tuple(entry.name for entry in tournament.entries),
+        )
 
     def results(self, tournament_id: str) -> Iterator[Result]:
         """Yield the results of a tournament in order of match, table and deal; each match is in them wholly or not at all."""

@@ -800,6 +800,107 @@ class Version(google.protobuf.message.Message):
 Global___Version: typing_extensions.TypeAlias = Version
 
 @typing.final
+class ListTournamentsRequest(google.protobuf.message.Message):
+    """Asks for tournaments."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    page_size: builtins.int
+    """The most tournaments wanted at once; 0 for 100, and never more than 1000."""
+    page_token: builtins.str
+    """What the response before gave, to go on from there; empty to begin."""
+    def __init__(
+        self,
+        *,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["page_size", b"page_size", "page_token", b"page_token"]
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+
+Global___ListTournamentsRequest: typing_extensions.TypeAlias = ListTournamentsRequest
+
+@typing.final
+class ListTournamentsResponse(google.protobuf.message.Message):
+    """Tournaments."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TOURNAMENTS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """What gives the next page; empty after the last."""
+    @property
+    def tournaments(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___Tournament]:
+        """The tournaments, the latest first."""
+
+    def __init__(
+        self,
+        *,
+        tournaments: collections.abc.Iterable[Global___Tournament] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["next_page_token", b"next_page_token", "tournaments", b"tournaments"]
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+
+Global___ListTournamentsResponse: typing_extensions.TypeAlias = ListTournamentsResponse
+
+@typing.final
+class Tournament(google.protobuf.message.Message):
+    """A tournament."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ID_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    PLAYERS_FIELD_NUMBER: builtins.int
+    CREATE_TIME_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    PLAYED_FIELD_NUMBER: builtins.int
+    FINISHED_FIELD_NUMBER: builtins.int
+    BOTS_FIELD_NUMBER: builtins.int
+    id: builtins.str
+    """Its id."""
+    game: builtins.str
+    """The game that it plays."""
+    players: builtins.int
+    """How many sit at a table."""
+    matches: builtins.int
+    """How many matches its schedule has so far."""
+    played: builtins.int
+    """How many of them are played."""
+    finished: builtins.bool
+    """Whether it is over."""
+    @property
+    def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When it was made."""
+
+    @property
+    def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The names of its bots."""
+
+    def __init__(
+        self,
+        *,
+        id: builtins.str = ...,
+        game: builtins.str = ...,
+        players: builtins.int = ...,
+        create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        matches: builtins.int = ...,
+        played: builtins.int = ...,
+        finished: builtins.bool = ...,
+        bots: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["create_time", b"create_time"]
+    def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["bots", b"bots", "create_time", b"create_time", "finished", b"finished", "game", b"game", "id", b"id", "matches", b"matches", "played", b"played", "players", b"players"]
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+
+Global___Tournament: typing_extensions.TypeAlias = Tournament
+
+@typing.final
 class ListBotsRequest(google.protobuf.message.Message):
     """Asks for bots."""
 

@@ -37,6 +37,8 @@ class ArenaServiceStub:
     """Streams the events of a tournament, from a given event on, until it ends. Anyone may watch, unless the server is private."""
     GetLeaderboard: grpc.UnaryUnaryMultiCallable[arena.v1.arena_pb2.GetLeaderboardRequest, arena.v1.arena_pb2.GetLeaderboardResponse]
     """Returns the leaderboard of a tournament. Anyone may read it, unless the server is private."""
+    ListTournaments: grpc.UnaryUnaryMultiCallable[arena.v1.arena_pb2.ListTournamentsRequest, arena.v1.arena_pb2.ListTournamentsResponse]
+    """Lists the tournaments, the latest first. Anyone may list them, unless the server is private."""
     SubmitBot: grpc.StreamStreamMultiCallable[arena.v1.arena_pb2.SubmitBotRequest, arena.v1.arena_pb2.SubmitBotResponse]
     """Takes a bot in and streams what its admission comes to. Ending the call once all is received does not end the admission."""
     WatchSubmission: grpc.UnaryStreamMultiCallable[arena.v1.arena_pb2.WatchSubmissionRequest, arena.v1.arena_pb2.WatchSubmissionResponse]
@@ -61,6 +63,8 @@ class ArenaServiceAsyncStub(ArenaServiceStub):
     """Streams the events of a tournament, from a given event on, until it ends. Anyone may watch, unless the server is private."""
     GetLeaderboard: grpc.aio.UnaryUnaryMultiCallable[arena.v1.arena_pb2.GetLeaderboardRequest, arena.v1.arena_pb2.GetLeaderboardResponse]  # type: ignore[assignment]
     """Returns the leaderboard of a tournament. Anyone may read it, unless the server is private."""
+    ListTournaments: grpc.aio.UnaryUnaryMultiCallable[arena.v1.arena_pb2.ListTournamentsRequest, arena.v1.arena_pb2.ListTournamentsResponse]  # type: ignore[assignment]
+    """Lists the tournaments, the latest first. Anyone may list them, unless the server is private."""
     SubmitBot: grpc.aio.StreamStreamMultiCallable[arena.v1.arena_pb2.SubmitBotRequest, arena.v1.arena_pb2.SubmitBotResponse]  # type: ignore[assignment]
     """Takes a bot in and streams what its admission comes to. Ending the call once all is received does not end the admission."""
     WatchSubmission: grpc.aio.UnaryStreamMultiCallable[arena.v1.arena_pb2.WatchSubmissionRequest, arena.v1.arena_pb2.WatchSubmissionResponse]  # type: ignore[assignment]
@@ -100,6 +104,14 @@ class ArenaServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena.v1.arena_pb2.GetLeaderboardResponse, collections.abc.Awaitable[arena.v1.arena_pb2.GetLeaderboardResponse]]:
         """Returns the leaderboard of a tournament. Anyone may read it, unless the server is private."""
+
+    @abc.abstractmethod
+    def ListTournaments(
+        self,
+        request: arena.v1.arena_pb2.ListTournamentsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.arena_pb2.ListTournamentsResponse, collections.abc.Awaitable[arena.v1.arena_pb2.ListTournamentsResponse]]:
+        """Lists the tournaments, the latest first. Anyone may list them, unless the server is private."""
 
     @abc.abstractmethod
     def SubmitBot(

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from arena.wire.competition import decode_bot, decode_step, decode_version, encode_bot, encode_step, encode_version
+from arena.wire.competition import (
+    decode_bot,
+    decode_step,
+    decode_tournament,
+    decode_version,
+    encode_bot,
+    encode_step,
+    encode_tournament,
+    encode_version,
+)
 from arena.wire.decisions import (
     MAX_BATCH,
     MAX_NOTE_BYTES,
@@ -31,6 +40,7 @@ __all__ = [
     "decode_response",
     "decode_results",
     "decode_step",
+    "decode_tournament",
     "decode_version",
     "encode_bot",
     "encode_decision",
@@ -42,5 +52,6 @@ __all__ = [
     "encode_response",
     "encode_results",
     "encode_step",
+    "encode_tournament",
     "encode_version",
 ]

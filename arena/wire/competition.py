@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Final
 
-from arena.competition import AdmissionStep, ListedBot, Program, State, Version
+from arena.competition import AdmissionStep, ListedBot, ListedTournament, Program, State, Version
 from arena.finding import Verdict
 from arena.text import clean_line
 from arena.v1 import arena_pb2
@@ -100,4 +100,33 @@ def decode_bot(message: arena_pb2.Bot) -> ListedBot:
         message.current,
         message.versions,
         barred=message.barred,
+    )
+
+
+def encode_tournament(tournament: ListedTournament) -> arena_pb2.Tournament:
+    """Return a tournament as a message."""
+    message = arena_pb2.Tournament(
+        id=tournament.id,
+        game=tournament.game,
+        players=tournament.players,
+        matches=tournament.matches,
+        played=tournament.played,
+        finished=tournament.finished,
+        bots=tournament.bots,
+    )
+    message.create_time.FromDatetime(tournament.created)
+    return message
+
+
+def decode_tournament(message: arena_pb2.Tournament) -> ListedTournament:
+    """Read a tournament."""
+    return ListedTournament(
+        clean_line(message.id, 64),
+        clean_line(message.game, 64),
+        message.players,
+        message.create_time.ToDatetime(UTC),
+        message.matches,
+        message.played,
+        message.finished,
+        tuple(map(clean_line, message.bots)),
     )

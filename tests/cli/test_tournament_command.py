@@ -324,6 +324,7 @@ def server(tmp_path: Path, arena: Arena) -> Iterator[str]:
     assert serving.returncode == 0, errors
 
 
+@pytest.mark.slow
 def test_leaving_a_server_does_not_stop_it(arena: Arena, server: str, tmp_path: Path) -> None:
     (tmp_path / "bots.yaml").write_text(IN_PROCESS.replace("boards: 24", "boards: 4800"))
     watching = start(tmp_path, "tournament", "--server", server)
@@ -345,3 +346,9 @@ def test_a_server_plays_and_shows_the_same(arena: Arena, server: str) -> None:
     assert there.returncode == 0, there.stderr
     assert there.stdout == here.stdout
     assert table.stdout == arena("leaderboard").stdout
+    listed, own = (
+        json.loads(arena("leaderboard", *more, "--list", "--json").stdout) for more in (("--server", server), ())
+    )
+    assert [{**each, "created": "", "tournament": ""} for each in listed] == [
+        {**each, "created": "", "tournament": ""} for each in own
+    ]
