@@ -1,4 +1,7 @@
-"""The arena as a gRPC server: a competition with its bots and tournaments, health and reflection, in plaintext or with TLS."""
+"""The arena as a gRPC server: a competition with its bots and tournaments, health and reflection, in plaintext or with TLS.
+
+What calls write into the store they write in threads: where another process holds the database, who only reads waits for nothing.
+"""
 
 from __future__ import annotations
 

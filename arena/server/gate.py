@@ -164,7 +164,7 @@ class Gate:
                 caller = found
                 self._check(caller, address, right)
             except Refused as refused:
-                self._note_refusal(caller, address, deed, refused)
+                await self._note_refusal(caller, address, deed, refused)
                 raise
         async with told(context, in_full=caller.open, unread=unread):
             outcome = _LEFT
@@ -176,12 +176,7 @@ class Gate:
                 raise
             finally:
                 if deed:
-                    self.note(caller, deed, outcome)
-
-    def note(self, caller: Caller, deed: str, outcome: str = _DONE) -> None:
-        """Write into the audit log what was done, or why not."""
-        about = clean_line(caller.about, 200)
-        self._store.audit.add(Deed(datetime.now(UTC), caller.owner, caller.token, deed, about, outcome))
+                    await self._note(caller, deed, outcome)
 
     def _check(self, caller: Caller, address: str, right: Right) -> None:
         """Raise Refused where a caller may not do what it wants."""
@@ -225,16 +220,22 @@ class Gate:
             raise Refused("RATE_LIMIT", f"too many calls: try again in {wait:.0f} s", retry=wait)
         self._calls.take(caller)
 
-    def _note_refusal(self, caller: Caller, address: str, deed: str, refused: Refused) -> None:
+    async def _note(self, caller: Caller, deed: str, outcome: str) -> None:
+        """Write into the audit log what was done, or why not."""
+        about = clean_line(caller.about, 200)
+        noted = Deed(datetime.now(UTC), caller.owner, caller.token, deed, about, outcome)
+        await asyncio.to_thread(self._store.audit.add, noted)
+
+    async def _note_refusal(self, caller: Caller, address: str, deed: str, refused: Refused) -> None:
         """Write down who was refused what; of an address with many bad tokens no more, lest the log be flooded."""
         if caller.owner:
             if deed and refused.reason == "NOT_ORGANISER":
-                self.note(caller, deed, refused.reason)
+                await self._note(caller, deed, refused.reason)
         elif refused.reason in ("BAD_TOKEN", "EXPIRED_TOKEN", "REVOKED_TOKEN", "TOKEN_OVER_PLAINTEXT"):
             if wait := self._refusals.wait(address):
                 raise Refused("RATE_LIMIT", "too many bad tokens came from your address: wait a while", retry=wait)
             self._refusals.take(address)
-            self.note(Caller("", about=f"from {address}"), deed or "reading", refused.reason)
+            await self._note(Caller("", about=f"from {address}"), deed or "reading", refused.reason)
 
 
 def _authorization(context: Context) -> str | None:

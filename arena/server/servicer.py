@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
@@ -68,7 +69,7 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
             run = self._run(request, caller)
             caller.about = run.request
             self._competition.check(run, trusted=caller.open)
-            self._competition.tournaments.ask(run)
+            await self._competition.tournaments.ask(run)
             async with aclosing(self._competition.tournaments.follow_request(run.request)) as events:
                 async for event in events:
                     yield arena_pb2.RunTournamentResponse(event=event)
@@ -184,7 +185,8 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
                 raise Refused(
                     "NO_SUCH_VERSION", f"{bot.name} has no version {request.version}: `arena bots` lists them"
                 )
-            now = self._store.submissions.use(bot.name, request.version, who=caller.owner, organiser=caller.organiser)
+            use = partial(self._store.submissions.use, who=caller.owner, organiser=caller.organiser)
+            now = await asyncio.to_thread(use, bot.name, request.version)
             response.bot.CopyFrom(encode_bot(now.listed))
         return response
 

@@ -105,9 +105,9 @@ class Tournaments:
             if not play.over:
                 await play.end(Interrupted("the server was stopped: it plays on when it is started again"))
 
-    def ask(self, run: Run) -> None:
+    async def ask(self, run: Run) -> None:
         """Ask for a tournament, to be played after those that were asked for before; once for each request."""
-        self._enqueue(self._store.runs.add(run))
+        self._enqueue(await asyncio.to_thread(self._store.runs.add, run))
 
     def _enqueue(self, run: Run) -> None:
         if not run.over and run.request not in self._plays:
@@ -209,11 +209,11 @@ class Tournaments:
                 if named and not play.tournament:
                     play.first = self._store.runs.last_event(named) + 1
                     play.tournament = named
-                    self._store.runs.set_tournament(play.run.request, named)
+                    await asyncio.to_thread(self._store.runs.set_tournament, play.run.request, named)
                     log.info("%s begins, asked for by %s", _named(play), play.run.who)
                 now = datetime.now(UTC)
-                message = encode_event(0, now, play.tournament, event)
-                self._store.runs.add_event(play.tournament, now, message.SerializeToString())
+                data = encode_event(0, now, play.tournament, event).SerializeToString()
+                await asyncio.to_thread(self._store.runs.add_event, play.tournament, now, data)
                 await play.tell()
 
     async def _keep(self, calendar: Calendar, ask: Callable[[], Run]) -> None:

@@ -21,6 +21,7 @@ SCHEMA: Final = "0004"
 """The newest migration in `arena.migrations`; later ones have larger numbers."""
 
 _PATIENCE = 20.0  # seconds to wait while another process writes
+_CONNECTIONS = 64  # to an SQLite file: more than threads may wait with, so that readers always find one
 _ADVISORY_LOCK = 0x41524E41  # of PostgreSQL, within the database
 
 
@@ -259,7 +260,7 @@ def _engine(url: sa.URL) -> sa.Engine:
             return sa.create_engine(url, connect_args={"application_name": name})
         except (ImportError, NoSuchModuleError) as error:
             raise BadStore("PostgreSQL needs one more package: pip install 'hearts-arena[postgres]'") from error
-    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE})
+    engine = sa.create_engine(url, pool_size=_CONNECTIONS, connect_args={"timeout": _PATIENCE})
     sa.event.listen(engine, "connect", _prepare)
     sa.event.listen(engine, "begin", _begin)
     return engine

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,11 @@ from grpc_reflection.v1alpha import reflection_pb2
 from servers import TERMS, Running, serving
 
 from arena.client import list_bots
-from arena.competition import Role
+from arena.competition import Program, Role, State, Version
 from arena.errors import Refused
 from arena.server import door, gate
 from arena.server.limits import Quotas
+from arena.v1 import arena_pb2, arena_pb2_grpc
 
 OWNERS = {"ada": Role.CONTESTANT, "carol": Role.ORGANISER}
 LIST_BOTS = "/arena.v1.ArenaService/ListBots"
@@ -144,3 +147,41 @@ async def test_health_and_what_reflection_is_asked_count_as_calls(tmp_path: Path
         await list_bots(tested.of("ada"))
 
     assert [asked, checked] == ["RATE_LIMIT"] * 2
+
+
+@pytest.mark.parametrize("table", ["audit", "submissions", "runs"])
+async def test_who_reads_does_not_wait_while_another_process_holds_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    async with calling(tmp_path) as (tested, channel):
+        stub: Any = arena_pb2_grpc.ArenaServiceStub(channel)
+        token = (("authorization", f"Bearer {tested.tokens['carol']}"),)
+        calls = {
+            "audit": lambda: stub.ListBots(arena_pb2.ListBotsRequest(), metadata=(("authorization", "Bearer x"),)),
+            "submissions": lambda: stub.WithdrawBot(arena_pb2.WithdrawBotRequest(bot="hers"), metadata=token),
+            "runs": lambda: stub.RunTournament(arena_pb2.RunTournamentRequest(), metadata=token).read(),
+        }
+        waiting = Version("b" * 32, "ada", State.WAITING, datetime.now(UTC))
+        tested.kept.submissions.receive(waiting)
+        tested.kept.submissions.claim(waiting.submission, Program("hers", ("./bot",)), "0" * 64, 10)
+        writes = asyncio.Event()
+        write, loop = getattr(tested.kept, table), asyncio.get_running_loop()
+        name = {"audit": "add", "submissions": "use", "runs": "add"}[table]
+        do = getattr(write, name)
+
+        def told(*arguments: Any, **more: Any) -> Any:
+            loop.call_soon_threadsafe(writes.set)
+            return do(*arguments, **more)
+
+        monkeypatch.setattr(write, name, told)
+        with closing(sqlite3.connect(tested.store, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            writing = asyncio.ensure_future(calls[table]())
+            await writes.wait()
+            listed = await list_bots(tested.address)
+            waited = not writing.done()
+            other.execute("ROLLBACK")
+        await asyncio.gather(writing, return_exceptions=True)
+
+    assert [bot.name for bot in listed] == ["hers"]
+    assert waited
