@@ -183,6 +183,22 @@ def test_names_of_the_house_are_nobodys_and_bots_are_counted(store: Store) -> No
     assert store.submissions.claim(submission(2), Program("one"), "e", 1, most_bots=1).version.number == 2
 
 
+def test_what_is_built_counts_and_nobody_gets_more_room_than_allowed(store: Store) -> None:
+    program = Program("bot", ("./bot",), build=("make",))
+    first, second = receive(store, 1), receive(store, 2)
+    store.submissions.claim(first, program, "d1", 4_000_000, most_bytes=10_000_000)
+
+    claim = store.submissions.claim(first, program, "d1", 9_000_000, most_bytes=10_000_000)
+    with pytest.raises(Refused, match=r"your bots take 10\.1 MB of 10 MB") as unpacked:
+        store.submissions.claim(second, Program("other"), "d2", 1_100_000, most_bytes=10_000_000)
+    with pytest.raises(Refused) as built:
+        store.submissions.claim(first, program, "d1", 10_000_001, most_bytes=10_000_000)
+
+    assert (claim.same, claim.version.size) == (False, 9_000_000)
+    assert [refusal.value.reason for refusal in (unpacked, built)] == ["QUOTA", "QUOTA"]
+    assert store.submissions.usage("ada") == Usage(bots=1, bytes=9_000_000, waiting=2)
+
+
 def test_a_bot_is_withdrawn_and_an_earlier_version_brought_back(store: Store) -> None:
     admit(store, 1, "d1")
     admit(store, 2, "d2")

@@ -115,9 +115,17 @@ class Competition:
 
     def _admit(self, version: Version) -> AsyncGenerator[AdmissionEvent, None]:
         reserved = [name_key(entry.name) for entry in self._config.entries]
-        most = None if version.owner == LOCAL else self.terms.quotas.bots
-        terms = self.terms.admission
-        return admit_and_record(self.store, version, self.shelf, terms, apart=True, reserved=reserved, most_bots=most)
+        limited = version.owner != LOCAL
+        return admit_and_record(
+            self.store,
+            version,
+            self.shelf,
+            self.terms.admission,
+            apart=True,
+            reserved=reserved,
+            most_bots=self.terms.quotas.bots if limited else None,
+            most_bytes=self.terms.quotas.megabytes * 1_000_000 if limited else None,
+        )
 
     async def _play(self, run: Run) -> AsyncGenerator[Event, None]:
         """Play what was asked for, or what is left of it, by the very bots with which it began."""

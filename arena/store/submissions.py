@@ -65,12 +65,14 @@ class Submissions:
         *,
         reserved: Collection[str] = (),
         most_bots: int | None = None,
+        most_bytes: int | None = None,
     ) -> Claim:
         """Make a submission a version of the bot that its program names; or find that it is one which was there before.
 
         An admitted one becomes current, and one that was refused is admitted again under this submission's id.
-        `reserved` are the keys of names that nobody may have; an owner may have `most_bots` bots. Raises Refused where the
-        name is another's, an organiser has withdrawn the bot, or there are too many.
+        `reserved` are the keys of names that nobody may have; an owner may have `most_bots` bots of `most_bytes` together.
+        Raises Refused where the name is another's, an organiser has withdrawn the bot, or there are too many. One that has
+        been claimed already only gets the size that it has by now.
         """
         key = name_key(program.name)
         if key in reserved:
@@ -78,15 +80,15 @@ class Submissions:
         with self._database.writing(alone=True) as connection:
             row = _known(connection, submission)
             if row["bot"] is not None:
-                return Claim(_version(row), same=False)
+                return Claim(_resize(connection, row, size, most_bytes), same=False)
             bot = _claim_name(connection, key, program.name, row["owner"], most_bots)
             same = _same(connection, bot, program, digest)
             if same is not None:
-                return _take_over(connection, row, same, bot)
+                return _take_over(connection, row, same, bot, size, most_bytes)
             number = _highest(connection, bot) + 1
-            values = {"bot": bot, "number": number, "digest": digest, "size": size, "program": _json(program)}
+            values = {"bot": bot, "number": number, "digest": digest, "program": _json(program)}
             connection.execute(sa.update(SUBMISSIONS).where(_VERSIONS.key == row["key"]).values(values))
-            return Claim(_version({**row, **values}), same=False)
+            return Claim(_resize(connection, {**row, **values}, size, most_bytes), same=False)
 
     def begin_again(self, submission: str) -> None:
         """Forget the steps of an admission that begins again."""
@@ -190,16 +192,10 @@ class Submissions:
 
     def usage(self, owner: str) -> Usage:
         """Return what an owner has in the competition."""
-        own = _VERSIONS.owner == owner
-        contents = (
-            sa.select(_VERSIONS.digest, _VERSIONS.size).where(own & _LIVING & (_VERSIONS.digest != "")).distinct()
-        )
-        packed = sa.case((_VERSIONS.digest == "", _VERSIONS.size), else_=0)
-        waiting = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(packed), 0))
+        waiting = (_VERSIONS.owner == owner) & (_VERSIONS.state == State.WAITING)
         with self._database.reading() as connection:
-            stored = sum(size for _, size in connection.execute(contents).all())
-            count, coming = connection.execute(waiting.where(own & (_VERSIONS.state == State.WAITING))).one()
-            return Usage(_count_bots(connection, owner), int(stored) + int(coming), int(count))
+            count = connection.execute(sa.select(sa.func.count()).where(waiting)).scalar_one()
+            return Usage(_count_bots(connection, owner), _count_bytes(connection, owner), int(count))
 
     def submitted_since(self, owner: str, time: datetime) -> int:
         """Return how many submissions of an owner came since a time."""
@@ -259,6 +255,25 @@ def _count_bots(connection: sa.Connection, owner: str) -> int:
     return int(connection.execute(sa.select(sa.func.count()).where(BOTS.c.key.in_(living))).scalar_one())
 
 
+def _count_bytes(connection: sa.Connection, owner: str) -> int:
+    """Return what the contents of an owner's versions take, each counted once, and archives that are not unpacked yet."""
+    living = (_VERSIONS.owner == owner) & _LIVING
+    contents = sa.select(_VERSIONS.digest, _VERSIONS.size).where(living & (_VERSIONS.digest != "")).distinct()
+    packed = sa.select(sa.func.coalesce(sa.func.sum(_VERSIONS.size), 0)).where(living & (_VERSIONS.digest == ""))
+    stored = sum(size for _, size in connection.execute(contents).all())
+    return int(stored) + int(connection.execute(packed).scalar_one())
+
+
+def _resize(connection: sa.Connection, row: _AnyRow, size: int, most_bytes: int | None) -> Version:
+    """Keep the size of a version; raise Refused where its owner has too much."""
+    connection.execute(sa.update(SUBMISSIONS).where(_VERSIONS.key == row["key"]).values(size=size))
+    taken = _count_bytes(connection, row["owner"])
+    if most_bytes is not None and taken > most_bytes:
+        text = f"with it your bots take {taken / 1e6:,.1f} MB of {most_bytes / 1e6:,.0f} MB: submit smaller ones"
+        raise Refused("QUOTA", text)
+    return _version({**row, "size": size})
+
+
 def _claim_name(connection: sa.Connection, key: str, name: str, owner: str, most_bots: int | None) -> int:
     """Return the bot of a name, which is the owner's from now on; raise Refused where it is another's."""
     row = connection.execute(sa.select(BOTS).where(BOTS.c.name_key == key)).mappings().first()
@@ -286,7 +301,9 @@ def _same(connection: sa.Connection, bot: int, program: Program, digest: str) ->
     return next((row for row in rows if json.loads(row["program"]) == program.to_json()), None)
 
 
-def _take_over(connection: sa.Connection, row: _AnyRow, same: _AnyRow, bot: int) -> Claim:
+def _take_over(
+    connection: sa.Connection, row: _AnyRow, same: _AnyRow, bot: int, size: int, most_bytes: int | None
+) -> Claim:
     """Let a version that was there before stand for a submission, which is no version of its own."""
     _forget_steps(connection, row["key"])
     connection.execute(sa.delete(SUBMISSIONS).where(_VERSIONS.key == row["key"]))
@@ -303,7 +320,7 @@ def _take_over(connection: sa.Connection, row: _AnyRow, same: _AnyRow, bot: int)
         "build": row["build"],
     }
     connection.execute(sa.update(SUBMISSIONS).where(_VERSIONS.key == same["key"]).values(again))
-    return Claim(_version({**same, **again}), same=True)
+    return Claim(_resize(connection, {**same, **again}, size, most_bytes), same=True)
 
 
 def _highest(connection: sa.Connection, bot: int) -> int:

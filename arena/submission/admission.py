@@ -34,7 +34,7 @@ from arena.submission.shelf import Shelf
 
 T = TypeVar("T")
 Claim = Callable[[Program, str, int], Awaitable[bool]]
-"""Takes program, digest and size of what was unpacked; False where nothing more is to be done. Raises Refused."""
+"""Takes program, digest and size of the files; False where nothing more is to be done. Raises Refused."""
 
 _MANIFEST_BYTES: Final = 64 << 10
 
@@ -92,8 +92,9 @@ Event = StepBegun | AdmissionStep
 async def admit(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> AsyncGenerator[Event, None]:
     """Make the steps of an admission, and yield each as it begins and as it has ended; use it under `aclosing`.
 
-    `claim` is awaited once it is known what was submitted. Where it returns False all ends there; where it raises Refused,
-    the unpacking fails. Raises ArenaError where the arena itself is at fault, so that nothing is known of the bot.
+    `claim` is awaited once it is known what was submitted, and again when it is built. Where it returns False all ends there;
+    where it raises Refused, the step fails. Raises ArenaError where the arena itself is at fault, so that nothing is known of
+    the bot.
     """
     with shelf.staging() as staging, _private() as folder:
         admission = _Admission(version, shelf, terms, claim, staging, folder)
@@ -198,7 +199,7 @@ class _Admission:
         self._tree = await _in_thread(lambda: unpack(archive, into, bounds))
         self._own.add(self._tree)
         program = await _in_thread(lambda: _read_program(self._tree, build=self._version.build))
-        self._digest = await _in_thread(lambda: tree_digest(self._tree))
+        self._digest = await _in_thread(lambda: tree_digest(self._tree, program.build))
         size = await _in_thread(lambda: check_tree(self._tree, bounds))
         await self._take(program, self._digest, size)
         if not program.build:
@@ -222,8 +223,15 @@ class _Admission:
         allowance = Allowance(terms.build_seconds, terms.build_memory, terms.bounds)
         enforcement = await self._enforce()
         finding, log = await build(self._tree, self._words, allowance, enforcement, terms.isolation, self._folder)
-        if finding.verdict is not Verdict.FAIL:
-            await self._adopt()
+        if finding.verdict is Verdict.FAIL:
+            return finding, log
+        assert self._program is not None
+        size = await _in_thread(lambda: check_tree(self._tree, terms.bounds))
+        try:
+            await self._take(self._program, self._digest, size)
+        except Refused as refusal:
+            return failed(str(refusal), ""), log
+        await self._adopt()
         return finding, log
 
     async def _check(self) -> tuple[Finding, str]:

@@ -41,11 +41,12 @@ async def admit_and_record(
     apart: bool,
     reserved: Collection[str] = (),
     most_bots: int | None = None,
+    most_bytes: int | None = None,
 ) -> AsyncGenerator[Event | Version, None]:
     """Admit a waiting version, and yield what happens and at last what it has become; to be used under `aclosing`.
 
-    With `apart` that is done in a process of its own. `reserved` are the keys of names that nobody may have, `most_bots` how
-    many bots an owner may have. Where the same content is there already, that version is the last value. Where another
+    With `apart` that is done in a process of its own. `reserved` are the keys of names that nobody may have, `most_bots` and
+    `most_bytes` what an owner may have. Where the same content is there already, that version is the last value. Where another
     process admits the version, that is waited for, and what came of it is told. Raises ArenaError where the arena itself is at
     fault; the version then goes on waiting, as when this is cancelled.
     """
@@ -56,7 +57,7 @@ async def admit_and_record(
                 yield step
             yield decided
             return
-        recording = _Recording(store, version, shelf, reserved, most_bots)
+        recording = _Recording(store, version, shelf, reserved, most_bots, most_bytes)
         store.submissions.begin_again(version.submission)
         admitting = _admit_apart if apart else admit
         try:
@@ -90,15 +91,22 @@ class _Recording:
     shelf: Shelf
     reserved: Collection[str]
     most_bots: int | None
+    most_bytes: int | None
     same: Version | None = None
     """An earlier version that has the same content, and stands in this one's place."""
     failed: bool = False
     digest: str = ""
 
     async def claim(self, program: Program, digest: str, size: int) -> bool:
-        """Claim the name; return whether there is something left to do."""
+        """Claim the name and the room; return whether there is something left to do."""
         claim = self.store.submissions.claim(
-            self.version.submission, program, digest, size, reserved=self.reserved, most_bots=self.most_bots
+            self.version.submission,
+            program,
+            digest,
+            size,
+            reserved=self.reserved,
+            most_bots=self.most_bots,
+            most_bytes=self.most_bytes,
         )
         if claim.version.submission != self.version.submission:
             self.same = claim.version

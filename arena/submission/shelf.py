@@ -4,7 +4,7 @@ A content gets to its place by one rename, whole and safe on the disk, so that t
 Several processes may share a shelf: each holds a lock on the folder in which it is making something, and what nobody holds
 any more is thrown away.
 
-    <digest>/               the files of a version, as it plays
+    <digest>/               the files of a version, as it plays; never replaced
     incoming/<submission>   an archive as it was received
     staging/<name>/         something in the making
     staging/<submission>/   empty: held by whoever admits the submission
@@ -12,6 +12,7 @@ any more is thrown away.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -98,19 +99,17 @@ class Shelf:
                 os.close(lock)
 
     def adopt(self, tree: Path, digest: str) -> Path:
-        """Give a tree in the staging its place under its digest, and return that; what was there is thrown away.
+        """Give a tree in the staging its place under its digest, and return that; afterwards it is safe on the disk.
 
-        Afterwards it is safe on the disk.
+        What is there already stays: it is whole, and bots may be playing with it.
         """
         place = self.folder(digest)
         os.sync()
-        for _ in range(3):
-            self.remove(digest)
-            with suppress(FileExistsError, NotADirectoryError):
-                tree.rename(place)
-                break
-        else:
-            raise BadStore(f"{place} can't be replaced: let nobody else write there")
+        try:
+            tree.rename(place)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
         _sync(self.root)
         return place
 

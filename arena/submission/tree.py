@@ -7,9 +7,10 @@ would come back, since a tree is moved once it is complete.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -217,10 +218,11 @@ def _check_entry(name: str, state: os.stat_result, links: Links, bounds: Bounds)
     return state.st_size
 
 
-def tree_digest(folder: Path) -> str:
+def tree_digest(folder: Path, build: Sequence[str] = ()) -> str:
     """Return the SHA-256 of a folder's files, in hexadecimal digits: of their names, contents, and whether they are programs.
 
-    Folders without files, times and owners count for nothing, nor how the files were packed.
+    Where more is built of them, the words of `build` count too. Folders without files, times and owners count for nothing,
+    nor how the files were packed.
     """
     digest = sha256()
     for name, state in sorted(walk(folder), key=lambda entry: entry[0]):
@@ -234,6 +236,8 @@ def tree_digest(folder: Path) -> str:
         else:
             continue
         digest.update(os.fsencode(name) + b"\0" + what + b"\0")
+    if build:
+        digest.update(b"\0" + json.dumps(build).encode())
     return digest.hexdigest()
 
 

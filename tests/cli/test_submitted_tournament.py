@@ -25,13 +25,13 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def admit(name: str, number: int = 1, games: tuple[str, ...] = ()) -> None:
     """Put a bot into the store and onto the shelf, as its admission does."""
-    files = Path(f"{name}-{number}")
-    files.mkdir()
-    (files / "bot.py").write_text(f"# {name} {number}\n{LOWEST}")
-    digest = tree_digest(files)
-    submission = digest[:32]
     shelf = Shelf.beside(Path("arena.db").resolve())
-    shelf.adopt(files, digest)
+    with shelf.staging() as staging:
+        (files := staging / "files").mkdir()
+        (files / "bot.py").write_text(f"# {name} {number}\n{LOWEST}")
+        digest = tree_digest(files)
+        shelf.adopt(files, digest)
+    submission = digest[:32]
     with Store.open("arena.db") as store:
         store.submissions.receive(Version(submission, LOCAL, State.WAITING, datetime.now(UTC)))
         store.submissions.claim(submission, Program(name, ("python", "bot.py"), games=games), digest, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from arena.errors import BadInput, Refused
 from arena.events import Event, Finished, MatchPlayed, Notice
 from arena.finding import Verdict
 from arena.server.calendar import Calendar
+from arena.server.limits import Quotas
 from arena.submission.archive import Bounds
 from arena.verdict import stored_plan
 from arena.verify import verify_tournament
@@ -210,6 +212,18 @@ async def test_a_bot_is_admitted_and_its_log_read_by_its_owner(tmp_path: Path) -
         assert len(running.kept.submissions.versions("hers")) == 1
         _, ((found, _),) = await list_versions(ada, "hers")
         assert found.digest == version.digest
+
+
+@pytest.mark.slow
+async def test_what_comes_out_of_an_archive_counts_for_its_owner(tmp_path: Path) -> None:
+    table = random.Random(1).randbytes(20_000) + bytes(1_500_000)
+    archive = archive_of({"bot.yaml": "name: large\ncommand: [python, bot.py]\n", "bot.py": "", "table": table})
+
+    async with serving(tmp_path, replace(LARGE, quotas=Quotas(megabytes=1)), owners=OWNERS) as running:
+        version, steps = await submitted(running.of("ada"), archive, tmp_path)
+
+    assert version.state is State.REFUSED
+    assert "your bots take 1.5 MB of 1 MB" in steps["unpack"].detail
 
 
 @pytest.mark.slow

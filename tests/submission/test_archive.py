@@ -445,6 +445,13 @@ def test_the_digest_is_of_names_contents_and_programs_alone(tmp_path: Path) -> N
     assert len(before) == 64
 
 
+def test_the_digest_tells_how_a_tree_is_built(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+    builds: list[tuple[str, ...]] = [(), ("make",), ("make", "all"), ("makeall",)]
+
+    assert len({tree_digest(folder, build) for build in builds}) == len(builds)
+
+
 # --- Packing ---
 
 

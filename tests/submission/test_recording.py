@@ -34,6 +34,12 @@ EXITING = {
     "bot.yaml": "name: plain\ncommand: [python, bot.py, exit]\n",
 }
 
+BUILT = {
+    "bot.py": f"open('table')\n{PYTHON['bot.py']}",
+    "make.py": "open('table', 'w').write('x' * 100_000)",
+    "bot.yaml": "name: plain\ncommand: [python, bot.py]\nbuild: [python, make.py]\n",
+}
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
@@ -60,8 +66,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def received(store: Store, shelf: Shelf, tmp_path: Path) -> Callable[..., Version]:
     """Return what receives a submission of these files."""
 
-    def receive(files: dict[str, str] = PYTHON, owner: str = "somebody") -> Version:
-        return store.submissions.receive(replace(submit(shelf, files, tmp_path / "from"), owner=owner))
+    def receive(files: dict[str, str] = PYTHON, *, build: bool = False) -> Version:
+        return store.submissions.receive(submit(shelf, files, tmp_path / "from", build=build))
 
     return receive
 
@@ -168,6 +174,47 @@ async def test_the_same_content_is_kept_once_and_a_changed_bot_is_a_new_version(
     assert (other.number, other.state) == (2, State.ADMITTED)
     assert store.submissions.bot("plain").current == other
     assert nothing_is_left(shelf, first.digest, other.digest)
+
+
+@needs_sandbox
+@pytest.mark.slow
+async def test_files_that_were_built_stay_where_the_same_ones_are_submitted_unbuilt(
+    store: Store, shelf: Shelf, received: Callable[..., Version]
+) -> None:
+    built = (await record(store, received(BUILT, build=True), shelf, apart=False))[-1]
+
+    unbuilt = (await record(store, received(BUILT), shelf, apart=False))[-1]
+    again = (await record(store, received(BUILT, build=True), shelf, apart=False))[-1]
+
+    assert isinstance(built, Version)
+    assert isinstance(unbuilt, Version)
+    assert (built.state, unbuilt.state) == (State.ADMITTED, State.REFUSED)
+    assert built.size == sum(len(text) for text in BUILT.values()) + 100_000
+    assert again == built
+    assert store.submissions.playing() == [built]
+    assert (shelf.folder(built.digest) / "table").exists()
+    assert nothing_is_left(shelf, built.digest)
+
+
+@needs_sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [False, True], ids=["here", "apart"])
+async def test_a_build_that_takes_more_room_than_its_owner_has_is_refused(
+    store: Store, shelf: Shelf, received: Callable[..., Version], apart: bool
+) -> None:
+    version = received(BUILT, build=True)
+    admitting = admit_and_record(store, version, shelf, TERMS, apart=apart, most_bytes=50_000)
+
+    async with aclosing(admitting) as recorded:
+        *_, decided = [event async for event in recorded]
+
+    steps = store.submissions.steps(version.submission)
+    assert isinstance(decided, Version)
+    assert decided.state is State.REFUSED
+    assert [step.verdict for step in steps] == [Verdict.PASS, Verdict.FAIL, *[Verdict.SKIPPED] * 2]
+    assert "your bots take 0.1 MB of 0 MB" in steps[1].detail
+    assert store.submissions.usage("somebody").bytes == 0
+    assert nothing_is_left(shelf)
 
 
 @pytest.mark.slow

@@ -64,13 +64,13 @@ def test_nothing_but_digests_and_ids_are_places(shelf: Shelf, wrong: str) -> Non
             place(wrong)
 
 
-def test_what_is_adopted_replaces_what_was_there(shelf: Shelf) -> None:
+def test_what_is_there_is_never_replaced(shelf: Shelf) -> None:
     put(shelf, ONE, "first")
 
     place = put(shelf, ONE, "second")
 
     assert place == shelf.folder(ONE)
-    assert [path.read_text() for path in place.iterdir()] == ["second"]
+    assert [path.read_text() for path in place.iterdir()] == ["first"]
     assert staged(shelf) == []
 
 
