@@ -238,6 +238,7 @@ async def test_what_is_odd_but_harmless_does_not_fail(tmp_path: Path, way: str) 
     assert steps(await check(program([way, str(tmp_path / "told")])), Verdict.FAIL) == []
 
 
+@pytest.mark.slow
 async def test_random_choices_are_told_and_not_held_against_a_bot() -> None:
     outcomes = await check(program(["fickle"]))
 

@@ -312,7 +312,7 @@ def test_a_known_schedule_stays_as_it_is() -> None:
     assert ["".join(match.line_up) for match in matches] == ["bdce", "abed", "aecb", "adbc", "acde"]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(
     players=st.sampled_from([3, 4, 5, 6]),
     count=st.integers(2, 9),

@@ -370,6 +370,7 @@ async def test_faults_are_told_and_counted(store: Store) -> None:
     assert len(faults) == len(store.faults(store.tournament().id)) == 3 * 4 * 6
 
 
+@pytest.mark.slow
 async def test_a_bot_that_is_always_retired_plays_no_more_after_the_first_block(store: Store) -> None:
     settings = replace(SETTINGS, boards=24 * 13, players=3, game="heartswitch")
     bots = entries("Lowest", "Highest", "Random", "Cheat")
@@ -386,6 +387,7 @@ async def test_a_bot_that_is_always_retired_plays_no_more_after_the_first_block(
     assert tournament.finished is not None
 
 
+@pytest.mark.slow
 async def test_who_is_disqualified_does_not_depend_on_stops(tmp_path: Path) -> None:
     settings = replace(SETTINGS, boards=24 * 13, players=3, game="heartswitch")
     bots = entries("Lowest", "Highest", "Random", "Cheat")
@@ -426,12 +428,15 @@ async def test_faults_are_read_once_however_many_blocks_are_played(
     ("game", "players", "partners", "bots"),
     [
         ("hearts-special", 4, False, 4),
-        ("hearts-standard", 4, False, 4),
-        ("heartswitch", 3, False, 3),
         ("heartswitch", 4, True, 2),
         ("heartswitch", 5, False, 5),
-        ("heartswitch", 6, False, 6),
-        ("heartswitch", 6, True, 3),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                *(("hearts-standard", 4, False, 4), ("heartswitch", 3, False, 3)),
+                *(("heartswitch", 6, False, 6), ("heartswitch", 6, True, 3)),
+            )
+        ),
     ],
 )
 @pytest.mark.parametrize("format_", ["duplicate", "game"])

@@ -100,6 +100,7 @@ def test_a_folder_is_built_and_checked_by_its_manifest(folder: Path, capsys: pyt
     assert json.loads(output)["steps"][3]["detail"] == "hearts-classic for 4"
 
 
+@pytest.mark.slow
 def test_a_name_in_bots_yaml_is_checked_within_its_limits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bots = folder / "bots.yaml"
     bots.write_text(

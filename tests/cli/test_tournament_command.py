@@ -41,6 +41,7 @@ def arena(tmp_path: Path) -> Arena:
     return arena_in(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_sample_bots_play_as_processes_and_rank_by_strength(arena: Arena) -> None:
     ran = arena("tournament", "--bots", str(SAMPLES), "--json")
 

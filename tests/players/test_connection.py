@@ -74,7 +74,14 @@ async def test_a_bad_answer_is_exactly_its_fault_and_the_next_one_counts(
     assert answer.choice.cards == decision(1).legal[:3]
 
 
-@pytest.mark.parametrize("name", [code.name for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(code.name, marks=() if code.name in ("UNAVAILABLE", "INTERNAL") else pytest.mark.slow)
+        for code in grpc.StatusCode
+        if code is not grpc.StatusCode.OK
+    ],
+)
 async def test_every_status_is_a_fault(launch: Launch, decision: Ask, name: str) -> None:
     player = await started(launch, "status", name)
 

@@ -109,6 +109,7 @@ async def test_a_bad_token_is_no_way_around_that(tmp_path: Path) -> None:
         assert await reason(calls(b"")) == "TOO_MANY_CALLS"
 
 
+@pytest.mark.slow
 async def test_calls_whose_message_does_not_come_count_too(tmp_path: Path) -> None:
     async with calling(tmp_path, at_once=1) as (tested, channel):
         silent = channel.stream_stream(LIST_BOTS)(never())

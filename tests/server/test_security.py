@@ -401,6 +401,7 @@ async def test_where_the_server_wants_certificates_callers_need_one(tmp_path: Pa
 ARCHIVE = python_bot("mine")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "code", "reason"),
     [
