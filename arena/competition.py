@@ -206,11 +206,11 @@ class Deed:
     token: str
     """The token's id; empty where there was none."""
     deed: str
-    """The method, or the command, such as SubmitBot or `token create`."""
+    """The method, or the command, such as SubmitBot or `token create`; `admission` for what a submission has come to."""
     what: str
     """What it was about: a bot, a submission, a tournament, a token."""
     outcome: str
-    """`done`, or the reason for which it was refused."""
+    """`done`, or what became of it, or the reason for which it was refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 from typing import Final
 
-from arena.competition import AdmissionStep, Program, State, Version
+from arena.competition import AdmissionStep, Deed, Program, State, Version
 from arena.errors import ArenaError, Refused
 from arena.finding import Verdict
 from arena.store import Store
@@ -120,16 +121,24 @@ class _Recording:
         self.failed |= step.verdict is Verdict.FAIL
 
     def decide(self) -> Version:
-        """Admit or refuse it, and remove what is not needed any more."""
+        """Admit or refuse it, write that down, and remove what is not needed any more."""
         submissions = self.store.submissions
+        submission = self.version.submission
+        decided = self.same or submissions.decide(submission, State.REFUSED if self.failed else State.ADMITTED)
+        self.store.audit.add(_deed(submission, decided, same=self.same is not None))
+        self.shelf.remove_incoming(submission)
         if self.same is not None:
-            self.shelf.remove_incoming(self.version.submission)
-            return self.same
-        decided = submissions.decide(self.version.submission, State.REFUSED if self.failed else State.ADMITTED)
-        self.shelf.remove_incoming(self.version.submission)
+            return decided
         if self.failed and self.digest and self.digest not in submissions.digests():
             self.shelf.remove(self.digest)
         return decided
+
+
+def _deed(submission: str, decided: Version, *, same: bool) -> Deed:
+    """Return what the audit log says of a decision."""
+    named = f"{decided.program.name}, version {decided.number}, " if decided.program else ""
+    outcome = "there already" if same else decided.state.value
+    return Deed(datetime.now(UTC), decided.owner, "", "admission", f"{named}of {submission}", outcome)
 
 
 async def _admit_apart(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> AsyncGenerator[Event, None]:

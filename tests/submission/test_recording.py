@@ -120,6 +120,9 @@ async def test_a_refused_bot_leaves_its_steps_and_no_files(
     assert verdicts == [Verdict.PASS, Verdict.SKIPPED, Verdict.FAIL, Verdict.SKIPPED]
     assert nothing_is_left(shelf)
     assert store.submissions.bots() == []
+    (deed,) = store.audit.last(9)
+    assert (deed.who, deed.deed, deed.outcome) == ("somebody", "admission", "refused")
+    assert deed.what == f"plain, version 1, of {version.submission}"
 
 
 @needs_sandbox
