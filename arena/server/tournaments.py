@@ -143,8 +143,11 @@ class Tournaments:
             await play.begun()
         if play is None or not play.tournament:
             known = self._store.tournament(tournament or None).id
-            play = next((each for each in self._plays.values() if each.tournament == known and not each.over), None)
-            if play is None:
+            playing = (each for each in self._plays.values() if not each.over)
+            play = next((each for each in playing if known in (each.tournament, each.run.tournament)), None)
+            if play is not None:  # what an earlier server left may not have begun again yet
+                await play.begun()
+            if play is None or not play.tournament:
                 async for event in self._stored(known, first):
                     yield event
                 return

@@ -6,9 +6,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -145,3 +147,28 @@ async def test_the_log_says_when_a_tournament_is_due_begins_and_ends(
         f"tournament {last.request} begins, asked for by calendar",
         f"tournament {last.request} ended",
     ]
+
+
+async def test_who_watches_what_an_earlier_server_left_waits_until_it_goes_on(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = asyncio.Event()
+    left = replace(asked(), tournament="c" * 12)
+    store.runs.add(left)
+    monkeypatch.setattr(store, "tournament", lambda _: SimpleNamespace(id=left.tournament))
+
+    async def resume(run: Run) -> AsyncGenerator[Event, None]:
+        await go_on.wait()
+        yield Started(run.tournament, 0, 0, 0, "c0ffee")
+        yield Finished(run.tournament, "5eed")
+
+    running = Tournaments(store, resume)
+    running.start(Calendar(), asked)
+    watching = asyncio.create_task(anext(running.watch(left.tournament, 2)))
+    await asyncio.sleep(0)
+    go_on.set()
+    async with asyncio.timeout(20):
+        event = await watching
+    await running.close(1.0)
+
+    assert event.WhichOneof("what") == "finished"
