@@ -88,6 +88,9 @@ def _print_list(tournaments: Sequence[ListedTournament], *, as_json: bool) -> No
             ]
         )
         return
+    if not tournaments:
+        click.echo("no tournament was played here yet: `arena tournament` plays one")
+        return
     table = Table("tournament", "game", "players", "created (UTC)", "matches", box=None, pad_edge=False)
     for each in tournaments:
         played = f"{each.matches}" if each.finished else f"{each.played} of {each.matches}"

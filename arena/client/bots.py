@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arena.client.address import ServerAddress
-from arena.client.calls import UNARY_LIMIT, call
+from arena.client.calls import UNARY_LIMIT, call, pages
 from arena.competition import AdmissionStep, ListedBot, Version
 from arena.v1 import arena_pb2
 from arena.wire import decode_bot, decode_version
@@ -11,30 +11,14 @@ from arena.wire import decode_bot, decode_version
 
 async def list_bots(server: ServerAddress) -> list[ListedBot]:
     """Return the bots of a server's competition, by name."""
-    bots: list[ListedBot] = []
-    request = arena_pb2.ListBotsRequest()
-    while True:
-        response = await call(
-            server, lambda stub, metadata: stub.ListBots(request, timeout=UNARY_LIMIT, metadata=metadata)
-        )
-        bots += map(decode_bot, response.bots)
-        request.page_token = response.next_page_token
-        if not request.page_token:
-            return bots
+    found = await pages(server, arena_pb2.ListBotsRequest(), lambda stub: stub.ListBots)
+    return [decode_bot(bot) for page in found for bot in page.bots]
 
 
 async def list_versions(server: ServerAddress, bot: str) -> tuple[ListedBot, list[tuple[Version, list[AdmissionStep]]]]:
     """Return a bot, and its versions, oldest first, each with the steps of its admission."""
-    versions: list[tuple[Version, list[AdmissionStep]]] = []
-    request = arena_pb2.ListVersionsRequest(bot=bot)
-    while True:
-        response = await call(
-            server, lambda stub, metadata: stub.ListVersions(request, timeout=UNARY_LIMIT, metadata=metadata)
-        )
-        versions += [decode_version(version, "") for version in response.versions]
-        request.page_token = response.next_page_token
-        if not request.page_token:
-            return decode_bot(response.bot), versions
+    found = await pages(server, arena_pb2.ListVersionsRequest(bot=bot), lambda stub: stub.ListVersions)
+    return decode_bot(found[-1].bot), [decode_version(version, "") for page in found for version in page.versions]
 
 
 async def withdraw(server: ServerAddress, bot: str, version: int) -> ListedBot:

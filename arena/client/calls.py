@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import grpc
 import grpc.aio
@@ -17,6 +17,7 @@ from arena.pem import check_pair, read_pem
 from arena.v1 import arena_pb2_grpc
 
 R = TypeVar("R")
+P = TypeVar("P", bound="Page")
 Stub: TypeAlias = "arena_pb2_grpc.ArenaServiceAsyncStub"  # of the stubs for type checkers only
 Metadata = tuple[tuple[str, str], ...]
 
@@ -38,6 +39,23 @@ async def call(server: ServerAddress, make: Callable[[Stub, Metadata], Awaitable
             return await make(stub, metadata)
         except grpc.aio.AioRpcError as error:
             raise error_of(server, error) from error
+
+
+class Page(Protocol):
+    """An answer that may be one of several."""
+
+    next_page_token: str
+
+
+async def pages(server: ServerAddress, request: Any, find: Callable[[Stub], Callable[..., Awaitable[P]]]) -> list[P]:
+    """Return all pages of the answer to a request, whose method `find` finds; raise what the server raised."""
+    found: list[P] = []
+    while True:
+        page = await call(server, lambda stub, metadata: find(stub)(request, timeout=UNARY_LIMIT, metadata=metadata))
+        found.append(page)
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return found
 
 
 @asynccontextmanager

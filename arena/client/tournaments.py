@@ -11,7 +11,7 @@ from secrets import token_hex
 import grpc.aio
 
 from arena.client.address import ServerAddress
-from arena.client.calls import UNARY_LIMIT, Attempt, broke_off, call, stub_of
+from arena.client.calls import UNARY_LIMIT, Attempt, broke_off, call, pages, stub_of
 from arena.client.errors import error_of
 from arena.competition import ListedTournament
 from arena.events import Event
@@ -87,16 +87,8 @@ async def watch(server: ServerAddress, tournament: str, first: int) -> AsyncGene
 
 async def list_tournaments(server: ServerAddress) -> list[ListedTournament]:
     """Return a server's tournaments, the latest first."""
-    tournaments: list[ListedTournament] = []
-    request = arena_pb2.ListTournamentsRequest()
-    while True:
-        response = await call(
-            server, lambda stub, metadata: stub.ListTournaments(request, timeout=UNARY_LIMIT, metadata=metadata)
-        )
-        tournaments += map(decode_tournament, response.tournaments)
-        request.page_token = response.next_page_token
-        if not request.page_token:
-            return tournaments
+    found = await pages(server, arena_pb2.ListTournamentsRequest(), lambda stub: stub.ListTournaments)
+    return [decode_tournament(tournament) for page in found for tournament in page.tournaments]
 
 
 async def leaderboard_of_server(server: ServerAddress, tournament: str | None) -> str:
