@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from alembic.script import ScriptDirectory
 from stored_matches import BOTS, new_matches, new_tournament, played_match
 
 import arena.migrations.versions
+from arena.competition import Program, State, Version
 from arena.errors import BadInput, BadStore
 from arena.faults import FaultKind
 from arena.match import Match
@@ -689,6 +691,25 @@ def test_everything_of_the_third_schema_is_kept(path: Path) -> None:
         assert everything(store) == before
         assert (store.tokens.all(), store.submissions.bots(), store.runs.unfinished()) == ([], [], [])
         store.save_match("0123456789ab", played_match(matches[2]))
+    Store.open(path.with_name("new.db")).close()
+    assert _columns(path) == _columns(path.with_name("new.db"))
+
+
+def test_bots_of_the_fourth_schema_are_kept_and_none_is_barred(path: Path) -> None:
+    with Store.open(path) as store:
+        which = "a" * 32
+        store.submissions.receive(Version(which, "ada", State.WAITING, datetime(2030, 1, 2, tzinfo=UTC)))
+        store.submissions.claim(which, Program("bot", command=("./bot",)), "d" * 64, 100)
+        store.submissions.decide(which, State.ADMITTED)
+        before = store.submissions.bots()
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
+        other.execute("ALTER TABLE bots DROP COLUMN barred")
+        other.execute("UPDATE alembic_version SET version_num = '0004'")
+
+    with Store.open(path) as store:
+        assert store.submissions.bots() == before
+        assert not before[0].barred
+        assert store.submissions.use("bot", 0, who="olga", organiser=True).barred
     Store.open(path.with_name("new.db")).close()
     assert _columns(path) == _columns(path.with_name("new.db"))
 

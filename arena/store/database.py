@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from arena.errors import BadStore
 from arena.store.lock import hold_lock
 
-SCHEMA: Final = "0004"
+SCHEMA: Final = "0005"
 """The newest migration in `arena.migrations`; later ones have larger numbers."""
 
 _PATIENCE = 20.0  # seconds to wait while another process writes

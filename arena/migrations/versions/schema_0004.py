@@ -39,7 +39,6 @@ def upgrade() -> None:
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("owner", sa.Text, nullable=False, index=True),
         sa.Column("current", sa.Integer, nullable=False),
-        sa.Column("barred", sa.Boolean, nullable=False),
     )
     op.create_table(
         "submissions",

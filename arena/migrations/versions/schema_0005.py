@@ -1,0 +1,14 @@
+"""What an organiser has withdrawn, so that its owner can't bring it back."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Note it of each bot."""
+    op.add_column("bots", sa.Column("barred", sa.Boolean, nullable=False, server_default=sa.false()))
