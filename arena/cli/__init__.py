@@ -52,7 +52,7 @@ EXAMPLE: Final = """\b
 Examples:
   arena new-bot python my-bot              make a first bot
   arena check my-bot                       tell whether it is sound
-  arena submit my-bot && arena tournament  let it play against bots of the house
+  arena submit my-bot && arena tournament  let it play
 
 `arena COMMAND --help` has an example of each. Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 interrupted but
 resumable, 4 undecided.

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Examples:
   arena serve
-  arena serve --listen 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem --every 1h --incremental
-  arena serve --listen unix:/run/user/1000/arena.sock --store league.db --at 08:00 --at 20:00
+  arena serve --listen 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem
+  arena serve --store league.db --every 1h --incremental --config league.yaml
+  arena serve --listen unix:/run/user/1000/arena.sock --at 08:00 --at 20:00
 """
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)

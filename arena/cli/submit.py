@@ -35,7 +35,7 @@ Examples:
   arena submit my-bot/
   arena submit my-bot/ --server arena.example.org:443
   arena submit my-bot.tar.gz
-  arena submit --address bots.example.org:50051 --name my-bot --server arena.example.org:443
+  arena submit --address bots.example.org:50051 --name my-bot
 """
 
 

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Examples:
   arena tournament --bots bots.yaml
-  arena tournament --bots bots.yaml --game heartswitch --players 3 --boards 240
-  arena tournament --bots bots.yaml --option moon=26 --seed 7 --json > result.json
+  arena tournament --bots bots.yaml --game heartswitch --players 3
+  arena tournament --bots bots.yaml --option moon=26 --json > result.json
 """
 
 

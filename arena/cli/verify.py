@@ -29,7 +29,7 @@ EXAMPLE = """\b
 Examples:
   arena verify
   arena verify 3f9a --document result.json
-  arena verify --commitment c83299577ed2a7b34314489a0bd73732ef56b79fa850bd6f265ef01ba02d41ef --json
+  arena verify --commitment $COMMITMENT --json
 """
 
 
