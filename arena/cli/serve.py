@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Examples:
   arena serve
-  arena serve --listen 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem
+  arena serve --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem
   arena serve --store league.db --every 1h --incremental --config league.yaml
   arena serve --listen unix:/run/user/1000/arena.sock --at 08:00 --at 20:00
 """
