@@ -79,7 +79,12 @@ def evidence_lines(evidence: Evidence) -> Iterator[str]:
         f"answer: {clean_line(evidence.answer)}" if evidence.answer else "",
     ]
     yield "; ".join(filter(None, (f"{evidence.kind}: {clean_line(evidence.detail)}", *facts)))
-    yield from (f"  | {line}" for line in clean_lines(evidence.stderr).splitlines())
+    yield from written_lines(evidence)
+
+
+def written_lines(evidence: Evidence) -> Iterator[str]:
+    """Show in lines what the bot wrote before a fault."""
+    return (f"  | {line}" for line in clean_lines(evidence.stderr).splitlines())
 
 
 class DealView:
@@ -87,6 +92,7 @@ class DealView:
 
     def __init__(self, console: Console) -> None:
         self._signs = Signs(console.encoding)
+        self._wraps = console.is_terminal
         self._symbols = console.is_terminal and console.encoding.lower().startswith("utf")
         self._width = console.width
 
@@ -100,8 +106,15 @@ class DealView:
             Text(),
             self._tricks(record),
             Padding(Text(legend, "dim"), (1, 0, 0, 1)),
-            *(Padding(remark, (0, 0, 0, 1)) for remark in self._remarks(record)),
+            *map(self._indent, self._remarks(record)),
         )
+
+    def _indent(self, remark: Text) -> RenderableType:
+        """Put a remark a column to the right: on a terminal wrapped, elsewhere each line as it is."""
+        if self._wraps:
+            return Padding(remark, (0, 0, 0, 1))
+        lines = [Text.assemble(" ", line) for line in remark.split()]
+        return Text("\n", no_wrap=True, overflow="ignore").join(lines)
 
     def _hands(self, record: DealRecord) -> Table:
         direction = record.game.pass_direction(record.number)
@@ -142,7 +155,7 @@ class DealView:
         marks = ("*" if seat == trick.taker else "") + ("!" if failed else "")
         return Text.assemble(">" if seat == trick.leader else " ", card, (marks, "bold"))
 
-    def _remarks(self, record: DealRecord) -> Iterator[RenderableType]:
+    def _remarks(self, record: DealRecord) -> Iterator[Text]:
         trick_of = decision_tricks(record)
         taken = [0] * record.game.players
         for trick in tricks(record):

@@ -203,6 +203,7 @@ def _print(where: str, name: str, asked: int, differences: Sequence[Comparison])
 
 def _lines(difference: Comparison) -> Iterator[str]:
     from arena.cards import format_cards
+    from arena.cli.deal_view import written_lines
 
     recorded = difference.recorded
     substitute = f" (substitute after {_told(recorded.fault)})" if recorded.fault else ""
@@ -213,7 +214,7 @@ def _lines(difference: Comparison) -> Iterator[str]:
         f" recorded {format_cards(recorded.cards)}{substitute}, now {now}{failed}"
     )
     if difference.fault is not None:
-        yield from (f"    {clean_line(line, 500)}" for line in difference.fault.stderr.splitlines()[-10:])
+        yield from written_lines(difference.fault)
 
 
 def _told(fault: Evidence) -> str:

@@ -135,7 +135,7 @@ def _print_deals(match: int, played: Played) -> None:
             console.print()
         players = f"{record.game.players} players"
         heading = f"Match {match}, table {table}, deal {record.number}: {record.game.name} for {players}"
-        console.print(view.draw(record, heading))
+        console.print(view.draw(record, heading), crop=console.is_terminal)
 
 
 def _as_values(table: int, record: DealRecord) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def test_a_crash_is_told_with_what_the_bot_wrote(options: list[str], capsys: pyt
     output = capsys.readouterr().out
     assert f"deal 1, decision 13, seat {seat}: recorded " in output
     assert "now no answer (disconnected: the process exited with code 7 while it was being asked)" in output
-    assert "    table flipped" in output
+    assert "  | table flipped" in output.splitlines()
 
 
 def test_json_has_every_difference(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:

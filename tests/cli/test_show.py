@@ -168,6 +168,22 @@ def test_faults_and_notes_are_told_where_they_happened() -> None:
     assert row[3].endswith("!")
 
 
+def test_a_traceback_in_a_file_is_as_the_bot_wrote_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = [f'  File "/{"folder/" * 20}bot.py", line {number}, in play' for number in range(20)]
+    written = ["Traceback (most recent call last):", *calls, "KeyError: 9"]
+    fault = Fault(1, 14, Evidence(FaultKind.DISCONNECTED, "the process ended", stderr="\n".join(written)))
+    record = replace(play("hearts-classic", 4), faults=(fault,))
+    path, match = str(tmp_path / "arena.db"), new_matches(1, 1)[0]
+    with Store.open(path) as opened:
+        opened.add_tournament(new_tournament(), [match])
+        opened.save_match("0123456789ab", replace(played_match(match), tables=((record,),)))
+
+    assert run(["show", "1", "--deal", "1", "--store", path]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "|" in line] == [f"   | {line}" for line in written]
+
+
 def test_totals_are_shown_where_games_are_placed() -> None:
     record = replace(play("heartswitch", 4), placed_by_game=True, totals=(31, 45, 27, 60))
 
