@@ -17,6 +17,7 @@ from sandboxes import needs_sandbox
 
 from arena.clock import TimeControl
 from arena.conformance import STEPS, Effort, Outcome, Verdict, check_bot
+from arena.conformance.cures import with_output
 from arena.sdk import Bot, Card, Decision, create_server
 from arena.settings import Entry, Isolation, Limits
 
@@ -175,6 +176,36 @@ async def test_a_script_outside_the_bots_folder_is_to_be_named_within_it(tmp_pat
     assert "write /nowhere/b/bot.py as it lies in the bot's folder" in outcomes["start"].finding.cure
 
 
+@pytest.mark.parametrize(
+    ("words", "script", "cure"),
+    [
+        pytest.param("pythn bot", "", "mend the command", id="no program"),
+        pytest.param("./bot", "echo hello\n", "begin the script with #!", id="no interpreter"),
+        pytest.param("python bot", "import numpy_not", "put the module into the bot's folder", id="no module"),
+    ],
+)
+async def test_a_bot_that_cannot_start_is_told_what_mends_it(
+    tmp_path: Path, words: str, script: str, cure: str
+) -> None:
+    (tmp_path / "bot").write_text(script)
+    (tmp_path / "bot").chmod(0o755)
+
+    outcomes = await check(Entry("broken", command=tuple(words.split()), directory=tmp_path, whole_directory=True))
+
+    assert outcomes["start"].finding.cure.startswith(cure)
+    assert "address" not in outcomes["start"].finding.cure
+
+
+def test_the_first_of_npms_errors_is_told() -> None:
+    output = (
+        "npm error code ENOTCACHED\n"
+        "npm error request to https://registry.npmjs.org/left-pad failed\n"
+        "npm error A complete log of this run can be found in: /tmp/1-debug-0.log"
+    )
+
+    assert with_output("it failed", output) == "it failed; it wrote: npm error code ENOTCACHED"
+
+
 @pytest.mark.slow
 async def test_a_bot_that_does_not_play_all_games_that_it_says_fails_there() -> None:
     outcomes = await check(program(["one-game"]), games=())
@@ -298,6 +329,35 @@ async def test_a_bot_that_needs_the_network_does_not_start_in_the_sandbox() -> N
     assert "ConnectionRefusedError" in confined["start"].finding.detail
     assert "--isolation none" in confined["confined"].finding.detail
     assert steps(free, Verdict.FAIL) == []
+
+
+@needs_sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "script"),
+    [("python bot", "print("), ("./bot", "echo hello\n"), ("pythn bot", "")],
+    ids=["syntax", "no interpreter", "no program"],
+)
+async def test_what_would_not_start_anywhere_is_not_to_be_tried_outside(words: str, script: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="arena-test-", dir="/tmp") as folder:
+        bot = Path(folder, "bot")
+        bot.write_text(script)
+        bot.chmod(0o755)
+        entry = Entry("broken", command=tuple(words.split()), directory=Path(folder), whole_directory=True)
+
+        outcomes = await check(entry, isolation=Isolation.BUBBLEWRAP)
+
+    assert steps(outcomes, Verdict.FAIL) == ["start"]
+    assert outcomes["confined"].finding.detail == "it does not start in the sandbox"
+
+
+@needs_sandbox
+@pytest.mark.slow
+async def test_a_bot_that_plays_no_game_has_started_in_the_sandbox() -> None:
+    outcomes = await check(program(["other-game"]), games=(), isolation=Isolation.BUBBLEWRAP)
+
+    assert outcomes["start"].finding.verdict is Verdict.PASS
+    assert outcomes["confined"].finding.detail == "it has played no game in the sandbox"
 
 
 @pytest.fixture

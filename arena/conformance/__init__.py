@@ -68,7 +68,7 @@ STEPS: tuple[Step, ...] = (
         "confined",
         "runs without network, within the sandbox's limits",
         running.stay_confined,
-        needs=(),
+        needs=("build",),
         of_process=True,
         starts=True,
     ),

@@ -38,6 +38,19 @@ REFUSALS = (
 )
 
 
+CAUSES = (
+    (
+        "cannot be run: Exec format error",
+        "begin the script with #! and its interpreter, or build the program for this machine",
+    ),
+    (
+        "ModuleNotFoundError: No module named",
+        "put the module into the bot's folder, or leave it out: only Arena and Python's own library are there",
+    ),
+)
+"""What mends a bot that doesn't start, by what is said of it or what it wrote itself."""
+
+
 async def build(check: Check) -> Finding:
     """The command that builds the bot succeeds."""
     if not check.build:
@@ -59,15 +72,23 @@ async def start(check: Check) -> Finding:
     try:
         await check.subject.start()
     except BotUnusable as unusable:
-        reason, _, output = str(unusable).partition("\n")
-        cure = next((cure for sign, cure in REFUSALS if sign in reason), "mend the command, or the address")
-        return failed(with_output(reason, output), _cure_of_place(check.subject.entry, output) or cure)
+        check.refusal = str(unusable)
+        reason, _, output = check.refusal.partition("\n")
+        return failed(with_output(reason, output), _cure(check.subject.entry, reason, output))
     seconds = loop.time() - began
     limit = check.time.startup
     detail = f"{'answers' if check.subject.launched else 'reached'} within {seconds:.2f} s of {limit:g} s"
     if seconds > SLOW_START * limit:
         return warned(detail, "start faster: load less, or load it at the first decision's expense", seconds=seconds)
     return passed(detail, seconds=seconds)
+
+
+def _cure(entry: Entry, reason: str, output: str) -> str:
+    if cure := _cure_of_place(entry, output):
+        return cure
+    found = [cure for sign, cure in CAUSES if sign in reason or sign in output]
+    found += [cure for sign, cure in REFUSALS if sign in reason]
+    return found[0] if found else f"mend the {'command' if entry.launched else 'address'}"
 
 
 def _cure_of_place(entry: Entry, output: str) -> str:

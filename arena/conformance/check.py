@@ -49,6 +49,8 @@ class Check:
     latencies: list[float] = field(default_factory=list)
     """Seconds that each decision took that was asked alone."""
 
+    refusal: str = ""
+    """Why the bot did not start, with what it wrote; empty where it did."""
     lost: str = ""
     """Why the bot does not start again; empty as long as it does."""
 

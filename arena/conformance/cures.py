@@ -8,6 +8,7 @@ from arena.faults import Evidence, FaultKind
 from arena.text import clean_line
 
 _ERROR = re.compile(r"error|err_|exception|panic|fatal", re.IGNORECASE)
+_NPM_CODE = re.compile(r"npm (?:error|ERR!) code ")
 
 _MALFORMED = (
     ("the answer is to request", "copy `request_id` from the request into the response"),
@@ -44,8 +45,12 @@ def tell(evidence: Evidence) -> str:
 
 
 def with_output(detail: str, output: str) -> str:
-    """Add the line of a bot's output that says most to what happened: the last that names an error, or else the last."""
+    """Add the line of a bot's output that says most to what happened: the last that names an error, or else the last.
+
+    Of npm's errors it is the first: advice follows, and where the log is.
+    """
     lines = [line for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if _ERROR.search(line)] or lines
+    npm = [line for line in lines if _NPM_CODE.match(line)]
+    telling = npm[:1] or [line for line in lines if _ERROR.search(line)] or lines
     wrote = f"; it wrote: {clean_line(telling[-1], 160)}" if lines else ""
     return clean_line(detail.removesuffix("; the last that it wrote:"), 1000) + wrote
