@@ -15,7 +15,7 @@ def read_pem(path: Path, kind: str) -> bytes:
     except OSError as error:
         raise BadInput(f"{path}: this can't be read: {error.strerror}") from None
     if f"{kind}-----".encode() not in content or b"-----BEGIN" not in content:
-        raise BadInput(f"{path}: this is no {kind.lower()} in PEM form, which begins with -----BEGIN")
+        raise BadInput(f"{path}: this is no {kind.lower()} in PEM form, which begins with -----BEGIN {kind}-----")
     return content
 
 

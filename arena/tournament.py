@@ -100,15 +100,16 @@ async def run_tournament(
 
     The same settings, entries and bots' files resume the latest tournament made of them; `resume` names another one,
     `fresh` starts anew. A new one that is `incremental` keeps the results of earlier ones between versions that are the same
-    (see `arena.incremental`). Once `stop` is set, matches in play have `pace.grace` seconds to finish.
+    (see `arena.incremental`), all of them where the bots of an earlier one are back. Once `stop` is set, matches in play have
+    `pace.grace` seconds to finish.
 
     Raises BadInput where it cannot be played as asked, BotUnusable where a bot does not start (unless `skip_broken`),
     and Interrupted where it was stopped before its end.
     """
-    finished = None if fresh else _finished(store, settings, entries, resume)
-    if finished is not None:
-        yield _started(store, finished)
-        yield Finished(finished.id, finished.seed.key.hex())
+    known = _find(store, settings, entries, resume=resume, fresh=fresh, incremental=incremental)
+    if known is not None and known.finished is not None:
+        yield _started(store, known)
+        yield Finished(known.id, known.seed.key.hex())
         return
     with store.coordinate():
         notices: list[str] = []
@@ -119,7 +120,7 @@ async def run_tournament(
         async with _open_roster(settings, entries, pace, store.files, notices) as (roster, enforcement):
             checking = _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
             working = await _unless_stopped(checking, stop)
-            tournament = _find(store, settings, working, resume=resume, fresh=fresh)
+            tournament = _find(store, settings, working, resume=resume, fresh=fresh, incremental=incremental)
             if tournament is None:
                 tournament = _create(store, settings, working, notices, plan_of, incremental=incremental)
             if enforcement is not None:
@@ -136,12 +137,6 @@ async def run_tournament(
             return
         store.finish(tournament.id)
         yield Finished(tournament.id, tournament.seed.key.hex())
-
-
-def _finished(store: Store, settings: Settings, entries: Sequence[Entry], resume: str | None) -> Tournament | None:
-    """Return the tournament that is asked for if nothing of it is left to play."""
-    found = [store.tournament(resume)] if resume else store.find(fingerprint(settings, entries).fingerprint)[:1]
-    return next((tournament for tournament in found if tournament.finished is not None), None)
 
 
 def _started(store: Store, tournament: Tournament) -> Started:
@@ -213,11 +208,18 @@ def _find(
     *,
     resume: str | None,
     fresh: bool,
+    incremental: bool,
 ) -> Tournament | None:
-    """Return the tournament that is asked for, None where there is none yet."""
+    """Return the tournament that is asked for, None where there is none yet.
+
+    An incremental one that is finished counts while it is the latest: if others have played since, a new one tells how things
+    stand, with all results kept.
+    """
     if resume is not None:
         return store.tournament(resume)
-    return None if fresh else next(iter(store.find(fingerprint(settings, entries).fingerprint)), None)
+    known = None if fresh else next(iter(store.find(fingerprint(settings, entries).fingerprint)), None)
+    outdated = incremental and known is not None and known.finished is not None and known.id != store.tournament().id
+    return None if outdated else known
 
 
 def _resumable(tournament: Tournament, settings: Settings, entries: Sequence[Entry], notices: list[str]) -> Settings:

@@ -20,7 +20,7 @@ from arena import errors
 ROOT = Path(__file__).parents[1]
 
 LEVELS = (
-    *("errors", "difference", "finding", "text", "sockets", "pem", "document", "fields"),
+    *("errors", "difference", "finding", "text", "sockets", "pem", "threads", "document", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
     *("competition", "v1", "wire", "sdk", "players"),

@@ -304,6 +304,23 @@ def test_a_version_that_is_brought_back_has_its_results_again(folder: Path) -> N
 
 
 @pytest.mark.slow
+def test_bots_that_are_back_get_a_leaderboard_of_their_own_again_without_play(folder: Path) -> None:
+    ann, bob, cat, dan = (bot(folder, name) for name in NAMES[:4])
+    play(folder, [ann, bob, cat])
+    play(folder, [ann, bob, dan])
+
+    back = play(folder, [ann, bob, cat])
+    again = play(folder, [ann, bob, cat])
+
+    started = [event for event in (*back, *again) if isinstance(event, Started)]
+    assert played_line_ups(folder, back) == []
+    assert started[0].tournament == started[1].tournament
+    with Store.open(folder / "arena.db") as store:
+        assert store.tournament().id == started[0].tournament
+        assert {entry.name for entry in store.tournament().entries} == {"ann", "bob", "cat"}
+        assert len(store.tournaments()) == 3
+
+
 def test_each_result_is_kept_once_however_many_tournaments_have_it(folder: Path) -> None:
     play(folder, pool(folder))
     play(folder, pool(folder, changed="bob"))

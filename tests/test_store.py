@@ -10,6 +10,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -441,7 +442,7 @@ def test_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path)
     with pytest.raises(BadStore, match=r"there is no directory .*missing; make it first"):
         Store.open(tmp_path / "missing" / "arena.db")
-    with pytest.raises(BadStore, match="does not exist: `arena tournament` makes it"):
+    with pytest.raises(BadStore, match="does not exist: name the database with --store"):
         Store.open(tmp_path / "arena.db", create=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -693,6 +694,13 @@ def test_everything_of_the_third_schema_is_kept(path: Path) -> None:
         store.save_match("0123456789ab", played_match(matches[2]))
     Store.open(path.with_name("new.db")).close()
     assert _columns(path) == _columns(path.with_name("new.db"))
+
+
+def test_a_new_database_is_for_its_owner_alone(path: Path) -> None:
+    with Store.open(path) as store:
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in store.files}
+
+    assert modes == {path.name: 0o600, f"{path.name}-wal": 0o600, f"{path.name}-shm": 0o600}
 
 
 def test_bots_of_the_fourth_schema_are_kept_and_none_is_barred(path: Path) -> None:

@@ -45,7 +45,7 @@ def command(bot: str | None, step: str | None, number: int | None, store: str, a
         return
     about, versions = _versions(server, store, bot)
     if step:
-        _print_log(bot, versions, step, number)
+        _print_log(about, versions, step, number)
         return
     chosen = [each for each in versions if number in (None, each[0].number)]
     if not chosen:
@@ -117,13 +117,14 @@ def _print_versions(bot: ListedBot, versions: Versions, *, as_json: bool) -> Non
             print_step(console, step)
 
 
-def _print_log(bot: str, versions: Versions, name: str, number: int | None) -> None:
+def _print_log(bot: ListedBot, versions: Versions, name: str, number: int | None) -> None:
     """Print the log of a step of a version, the latest by default."""
     for version, steps in reversed(versions):
         if number in (None, version.number):
             log = next((step.log for step in steps if step.name == name), None)
             if log is None:
-                raise BadInput(f"version {version.number} of {clean_line(bot)} has not come to the step {name}")
-            click.echo(log.rstrip("\n") or f"the step {name} has no log")
+                raise BadInput(f"version {version.number} of {bot.name} has not come to the step {name}")
+            nothing = f"nothing is to be read of the step {name}: it has no log, or {bot.owner} alone may read it"
+            click.echo(log.rstrip("\n") or nothing)
             return
-    raise BadInput(f"{clean_line(bot)} has no version {number}: it has {len(versions)}")
+    raise BadInput(f"{bot.name} has no version {number}: it has {len(versions)}")

@@ -51,7 +51,10 @@ def command(
         raise click.UsageError("--json and --csv exclude each other: leave one of them out.")
     if server is not None:
         if anchor is not None or as_csv:
-            raise click.UsageError("--server gives the leaderboard as it is: leave --anchor and --csv out.")
+            raise click.UsageError(
+                "A server gives the leaderboard as it is: leave --anchor and --csv out, or name a database with"
+                " --store."
+            )
         if as_list:
             from arena.client import list_tournaments
 

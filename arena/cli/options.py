@@ -101,7 +101,9 @@ files_option = click.option(
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-_USUAL: Final = "ARENA_SERVER"
+USUAL_SERVER: Final = "ARENA_SERVER"
+"""The variable that names the server of all commands but `arena tournament`."""
+
 _CALLING: Final = ("token_file", "tls_ca", "tls_cert", "tls_key", "plaintext")
 
 
@@ -149,7 +151,7 @@ def server_of(given: dict[str, Any], *, usual: bool = True) -> ServerAddress | N
     if address and "store" in named:
         raise click.UsageError("--server and --store name two places: leave one of them out.")
     if not address and usual and "store" not in named:
-        address = os.environ.get(_USUAL)
+        address = os.environ.get(USUAL_SERVER)
     if not address:
         if calling := [name for name in _CALLING if name in named]:
             raise click.UsageError(f"--{calling[0].replace('_', '-')} is about a server: name it with --server.")

@@ -56,7 +56,7 @@ def started_lines(event: Started, *, grows: bool) -> list[str]:
         before = f"{event.already_played} of them were played before; --fresh plays again on new deals"
         lines += [before] * bool(event.already_played)
     elif event.already_played == event.matches:
-        lines.append("it is finished already; play it again on new deals with --fresh")
+        lines.append("nothing of it is left to play; --fresh plays it again on new deals")
     elif event.already_played:
         lines.append(f"goes on after {event.already_played} of them")
     lines.append(f"seed commitment {event.seed_commitment}")

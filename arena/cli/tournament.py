@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,7 @@ from click.core import ParameterSource
 from arena.cli.leaderboard import print_leaderboard
 from arena.cli.options import (
     PACE,
+    USUAL_SERVER,
     bots_option,
     files_option,
     fresh_option,
@@ -106,6 +108,8 @@ def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
         _refuse_local_options(click.get_current_context())
         _play_on_server(server, path, overrides, how, as_json=as_json)
     else:
+        if os.environ.get(USUAL_SERVER):
+            print_note(f"it is played here: {USUAL_SERVER} is for the other commands, --server has it played there")
         _play_here(path, store, overrides, how, as_json=as_json)
 
 

@@ -49,6 +49,6 @@ def _change(server: ServerAddress | None, store_url: str, bot: str, version: int
 
     with Store.open(store_url, create=False) as store:
         changed = store.submissions.use(bot, version, who=LOCAL, organiser=True).listed
-        about = f"{changed.name}, version {version}" if version else changed.name
+        about = f"{changed.name}, back to version {version}" if version else changed.name
         store.audit.add(Deed(datetime.now(UTC), LOCAL, "", "withdraw", about, "done"))
         return changed

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 
 from arena.errors import Refused
 from arena.text import clean_line
+from arena.threads import LOOKING_UP
 
 PATIENCE: Final = 10.0
 """Seconds that finding a name's addresses may take."""
@@ -71,7 +73,8 @@ async def _resolve_public(host: str, port: int) -> list[_Number]:
 async def _resolve(host: str, port: int) -> list[_Number]:
     try:
         async with asyncio.timeout(PATIENCE):
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            asking = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+            found = await asyncio.get_running_loop().run_in_executor(LOOKING_UP, asking)
         return [ip_address(str(where[0]).partition("%")[0]) for *_, where in found]
     except (OSError, TimeoutError, ValueError):
         raise _refuse(f"the name {clean_line(host, 100)} is not found: mend it, or try again later") from None

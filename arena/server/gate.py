@@ -12,6 +12,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
+from functools import partial
 from typing import Any, Final
 
 import grpc.aio
@@ -22,6 +23,7 @@ from arena.server.limits import AtOnce, Quotas, Rate
 from arena.server.status import reason_of, told
 from arena.store import Store
 from arena.text import clean_line
+from arena.threads import write
 from arena.tokens import check_token, token_id
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -224,7 +226,7 @@ class Gate:
         """Write into the audit log what was done, or why not."""
         about = clean_line(caller.about, 200)
         noted = Deed(datetime.now(UTC), caller.owner, caller.token, deed, about, outcome)
-        await asyncio.to_thread(self._store.audit.add, noted)
+        await write(partial(self._store.audit.add, noted))
 
     async def _note_refusal(self, caller: Caller, address: str, deed: str, refused: Refused) -> None:
         """Write down who was refused what; of an address with many bad tokens no more, lest the log be flooded."""
@@ -235,7 +237,9 @@ class Gate:
             if wait := self._refusals.wait(address):
                 raise Refused("RATE_LIMIT", "too many bad tokens came from your address: wait a while", retry=wait)
             self._refusals.take(address)
-            await self._note(Caller("", about=f"from {address}"), deed or "reading", refused.reason)
+            known = refused.reason in ("EXPIRED_TOKEN", "REVOKED_TOKEN")
+            which = f": {str(refused).partition(':')[0]}" if known else ""
+            await self._note(Caller("", about=f"from {address}{which}"), deed or "reading", refused.reason)
 
 
 def _authorization(context: Context) -> str | None:

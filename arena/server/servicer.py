@@ -28,6 +28,7 @@ from arena.server.uploads import check_size, next_part, put, received
 from arena.submission.admission import StepBegun
 from arena.submission.running import running_program
 from arena.text import clean_line
+from arena.threads import write
 from arena.v1 import arena_pb2, arena_pb2_grpc
 from arena.wire import encode_bot, encode_step, encode_tournament, encode_version
 
@@ -179,14 +180,16 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         """Withdraw a bot, or go back to an earlier version."""
         response = arena_pb2.WithdrawBotResponse()
         async with self._gate.call(context, Right.OWN, "WithdrawBot") as caller:
-            caller.about = f"{request.bot}, version {request.version}" if request.version else request.bot
+            caller.about = f"{request.bot}, back to version {request.version}" if request.version else request.bot
             bot = self._own(request.bot, caller)
             if request.version > _LARGEST:
                 raise Refused(
                     "NO_SUCH_VERSION", f"{bot.name} has no version {request.version}: `arena bots` lists them"
                 )
-            use = partial(self._store.submissions.use, who=caller.owner, organiser=caller.organiser)
-            now = await asyncio.to_thread(use, bot.name, request.version)
+            who, organiser = caller.owner, caller.organiser
+            now = await write(
+                partial(self._store.submissions.use, bot.name, request.version, who=who, organiser=organiser)
+            )
             response.bot.CopyFrom(encode_bot(now.listed))
         return response
 
@@ -246,12 +249,12 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
                 async with self._slots:
                     await context.send_initial_metadata(())
                     async with received(parts, submission.archive, folder, most, patience) as part:
-                        return await asyncio.to_thread(self._keep, version, part, limited=limited)
+                        return await write(partial(self._keep, version, part, limited=limited), then=self._queue)
             if kind == "running":
                 bot, private = submission.running, self._competition.terms.admission.private_addresses
                 program = await running_program(bot.address, bot.name, bot.games, bot.author, private=private)
                 version = replace(version, program=program)
-                return await asyncio.to_thread(self._keep, version, None, limited=limited)
+                return await write(partial(self._keep, version, None, limited=limited), then=self._queue)
             raise Refused("BAD_INPUT", "a submission is an archive, or a running bot")
 
     def _keep(self, version: Version, part: Path | None, *, limited: bool) -> Version:
@@ -276,6 +279,10 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         named = version.program.name if version.program else "a bot"
         log.info("%s of %s is received (submission %s)", named, version.owner, version.submission)
         return kept
+
+    def _queue(self, kept: Version) -> None:
+        if kept.state is State.WAITING:
+            self._competition.admissions.add(kept)
 
     def _known(self, submission: str, owner: str) -> Version | None:
         """Return the submission of this id; raise Refused where it is another owner's."""
@@ -357,7 +364,7 @@ async def _finding(tournament: str) -> AsyncIterator[None]:
     except BadInput:
         shown = clean_line(tournament, 64)
         text = (
-            f"there is no tournament {shown!r} here, or several begin so"
+            f"there is no tournament {shown!r} here, or several begin so: `arena leaderboard --list` lists them"
             if shown
             else "no tournament was played here yet"
         )

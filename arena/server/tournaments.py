@@ -16,12 +16,13 @@ from functools import partial
 from secrets import token_hex
 from typing import Final, TypeVar
 
-from arena.competition import Run
+from arena.competition import Deed, Run
 from arena.errors import ArenaError, Interrupted, Refused
 from arena.events import Event
 from arena.server.calendar import Calendar
 from arena.server.status import FAULT
 from arena.store import Store
+from arena.threads import write
 from arena.v1 import arena_pb2
 from arena.wire import encode_event
 
@@ -107,7 +108,7 @@ class Tournaments:
 
     async def ask(self, run: Run) -> None:
         """Ask for a tournament, to be played after those that were asked for before; once for each request."""
-        self._enqueue(await asyncio.to_thread(self._store.runs.add, run))
+        await write(partial(self._store.runs.add, run), then=self._enqueue)
 
     def _enqueue(self, run: Run) -> None:
         if not run.over and run.request not in self._plays:
@@ -193,7 +194,7 @@ class Tournaments:
                 await play.end(interrupted)
                 continue
             except ArenaError as refused:
-                log.error("%s ended in an error: %s", _named(play), refused)
+                log.error("%s: %s", f"{_named(play)} ended in an error" if play.tournament else "nothing is played", refused)
                 error = refused
             except Exception:
                 log.exception("%s ended in an error of the arena", _named(play))
@@ -212,11 +213,14 @@ class Tournaments:
                 if named and not play.tournament:
                     play.first = self._store.runs.last_event(named) + 1
                     play.tournament = named
-                    await asyncio.to_thread(self._store.runs.set_tournament, play.run.request, named)
+                    await write(partial(self._store.runs.set_tournament, play.run.request, named))
+                    if not play.run.tournament:
+                        deed = Deed(datetime.now(UTC), play.run.who, "", "tournament", named, "begun")
+                        await write(partial(self._store.audit.add, deed))
                     log.info("%s begins, asked for by %s", _named(play), play.run.who)
                 now = datetime.now(UTC)
                 data = encode_event(0, now, play.tournament, event).SerializeToString()
-                await asyncio.to_thread(self._store.runs.add_event, play.tournament, now, data)
+                await write(partial(self._store.runs.add_event, play.tournament, now, data))
                 await play.tell()
 
     async def _keep(self, calendar: Calendar, ask: Callable[[], Run]) -> None:
@@ -244,7 +248,7 @@ async def _insist(deed: Callable[[], T], meanwhile: Callable[[], Awaitable[None]
     """Do in a thread what needs the store, again and again until it works; where it doesn't at first, do `meanwhile` too."""
     while True:
         try:
-            return await asyncio.to_thread(deed)
+            return await write(deed)
         except Exception as error:
             text = "the arena tries again in %.0f s what the store has refused: %s"
             log.error(text, PAUSE, error, exc_info=not isinstance(error, ArenaError))

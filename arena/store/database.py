@@ -6,7 +6,7 @@ import os
 import shlex
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from socket import gethostname
 from typing import Final, Self
@@ -221,12 +221,18 @@ def _url(where: str | Path) -> sa.URL:
 
 
 def _check_path(path: Path, *, create: bool) -> None:
+    """Make the file if it is to be, for its owner alone: there are seeds in it that nobody may know yet."""
     if path.is_dir():
         raise BadStore(f"{path} is a directory: name a file in it, such as {path / 'arena.db'}")
     if not path.parent.is_dir():
         raise BadStore(f"{path} cannot be made: there is no directory {path.parent}; make it first")
     if not create and not path.exists():
-        raise BadStore(f"{path} does not exist: `arena tournament` makes it, or name another one with --store")
+        raise BadStore(
+            f"{path} does not exist: name the database with --store; `arena tournament` and `arena submit` make one"
+        )
+    if not path.exists():
+        with suppress(OSError):  # what keeps it from being made is told as it is opened
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _is_read_only(path: Path) -> bool:

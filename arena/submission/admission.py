@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 from arena.clock import TimeControl
 from arena.competition import STEPS, AdmissionStep, Program, Version
@@ -31,8 +31,8 @@ from arena.submission.building import Allowance, build
 from arena.submission.concealment import Concealment
 from arena.submission.selfplay import play_itself
 from arena.submission.shelf import Shelf
+from arena.threads import in_thread
 
-T = TypeVar("T")
 Claim = Callable[[Program, str, int], Awaitable[bool]]
 """Takes program, digest and size of the files; False where nothing more is to be done. Raises Refused."""
 
@@ -196,11 +196,11 @@ class _Admission:
         bounds = self._terms.bounds
         (into := self._staging / "unpacked").mkdir(mode=0o755)
         self._own = {into}
-        self._tree = await _in_thread(lambda: unpack(archive, into, bounds))
+        self._tree = await in_thread(lambda: unpack(archive, into, bounds))
         self._own.add(self._tree)
-        program = await _in_thread(lambda: _read_program(self._tree, build=self._version.build))
-        self._digest = await _in_thread(lambda: tree_digest(self._tree, program.build))
-        size = await _in_thread(lambda: check_tree(self._tree, bounds))
+        program = await in_thread(lambda: _read_program(self._tree, build=self._version.build))
+        self._digest = await in_thread(lambda: tree_digest(self._tree, program.build))
+        size = await in_thread(lambda: check_tree(self._tree, bounds))
         await self._take(program, self._digest, size)
         if not program.build:
             await self._adopt()
@@ -213,7 +213,7 @@ class _Admission:
 
     async def _adopt(self) -> None:
         tree, digest = self._tree, self._digest
-        self._tree = await _in_thread(lambda: self._shelf.adopt(tree, digest))
+        self._tree = await in_thread(lambda: self._shelf.adopt(tree, digest))
         self._own.add(self._tree)
 
     async def _build(self) -> tuple[Finding, str]:
@@ -226,7 +226,7 @@ class _Admission:
         if finding.verdict is Verdict.FAIL:
             return finding, log
         assert self._program is not None
-        size = await _in_thread(lambda: check_tree(self._tree, terms.bounds))
+        size = await in_thread(lambda: check_tree(self._tree, terms.bounds))
         try:
             await self._take(self._program, self._digest, size)
         except Refused as refusal:
@@ -299,16 +299,6 @@ def _lines(outcome: Outcome) -> list[str]:
     cure = [f"   cure: {finding.cure}"] if finding.cure else []
     output = [f"      {written}" for written in finding.output.splitlines()]
     return [line, *cure, *(["   it wrote:"] if output else []), *output]
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Do blocking work in a thread; also where this is cancelled, return only when it is done."""
-    task = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from os import environ
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,8 @@ from arena.store import Store
 from arena.submission.admission import Claim, Event, Terms, admit
 from arena.submission.pipe import LINE_BYTES, decode, decode_claim, decode_event, encode, encode_order
 from arena.submission.shelf import Shelf
+from arena.text import clean_line
+from arena.threads import in_thread, write
 
 PATIENCE: Final = 20.0
 """Seconds that a worker has to end by itself."""
@@ -59,17 +62,17 @@ async def admit_and_record(
             yield decided
             return
         recording = _Recording(store, version, shelf, reserved, most_bots, most_bytes)
-        store.submissions.begin_again(version.submission)
+        await write(partial(store.submissions.begin_again, version.submission))
         admitting = _admit_apart if apart else admit
         try:
             async with aclosing(admitting(version, shelf, terms, recording.claim)) as events:
                 async for event in events:
                     if isinstance(event, AdmissionStep):
-                        recording.add(event)
+                        await write(partial(recording.add, event))
                     yield event
         finally:
-            await asyncio.to_thread(shelf.sweep)
-        yield await asyncio.to_thread(recording.decide)
+            await in_thread(shelf.sweep)
+        yield await write(recording.decide)
 
 
 @asynccontextmanager
@@ -95,20 +98,19 @@ class _Recording:
     most_bytes: int | None
     same: Version | None = None
     """An earlier version that has the same content, and stands in this one's place."""
-    failed: bool = False
+    failure: AdmissionStep | None = None
     digest: str = ""
 
     async def claim(self, program: Program, digest: str, size: int) -> bool:
         """Claim the name and the room; return whether there is something left to do."""
-        claim = self.store.submissions.claim(
-            self.version.submission,
-            program,
-            digest,
-            size,
+        claiming = partial(
+            self.store.submissions.claim,
+            *(self.version.submission, program, digest, size),
             reserved=self.reserved,
             most_bots=self.most_bots,
             most_bytes=self.most_bytes,
         )
+        claim = await write(claiming)
         if claim.version.submission != self.version.submission:
             self.same = claim.version
             return False
@@ -118,27 +120,30 @@ class _Recording:
     def add(self, step: AdmissionStep) -> None:
         """Keep a step."""
         self.store.submissions.add_step(self.version.submission, step)
-        self.failed |= step.verdict is Verdict.FAIL
+        if step.verdict is Verdict.FAIL:
+            self.failure = step
 
     def decide(self) -> Version:
         """Admit or refuse it, write that down, and remove what is not needed any more."""
         submissions = self.store.submissions
         submission = self.version.submission
-        decided = self.same or submissions.decide(submission, State.REFUSED if self.failed else State.ADMITTED)
-        self.store.audit.add(_deed(submission, decided, same=self.same is not None))
+        decided = self.same or submissions.decide(submission, State.REFUSED if self.failure else State.ADMITTED)
+        self.store.audit.add(self._deed(decided))
         self.shelf.remove_incoming(submission)
         if self.same is not None:
             return decided
-        if self.failed and self.digest and self.digest not in submissions.digests():
+        if self.failure and self.digest and self.digest not in submissions.digests():
             self.shelf.remove(self.digest)
         return decided
 
-
-def _deed(submission: str, decided: Version, *, same: bool) -> Deed:
-    """Return what the audit log says of a decision."""
-    named = f"{decided.program.name}, version {decided.number}, " if decided.program else ""
-    outcome = "there already" if same else decided.state.value
-    return Deed(datetime.now(UTC), decided.owner, "", "admission", f"{named}of {submission}", outcome)
+    def _deed(self, decided: Version) -> Deed:
+        """Return what the audit log says of the decision."""
+        named = f"{decided.program.name}, version {decided.number}, " if decided.program else ""
+        why = f": {self.failure.name}: {clean_line(self.failure.detail, 200)}" if self.failure else ""
+        outcome = "there already" if self.same else decided.state.value
+        return Deed(
+            datetime.now(UTC), decided.owner, "", "admission", f"{named}of {self.version.submission}{why}", outcome
+        )
 
 
 async def _admit_apart(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> AsyncGenerator[Event, None]:

@@ -101,7 +101,7 @@ def test_the_same_command_again_shows_the_leaderboard(arena: Arena) -> None:
 
     assert second.returncode == 0
     assert second.stdout == first.stdout
-    assert "finished already" in second.stderr
+    assert "nothing of it is left to play" in second.stderr
     assert "--fresh" in second.stderr
 
 
