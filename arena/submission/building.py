@@ -38,8 +38,9 @@ FREE_BYTES: Final = 512 << 20
 FREE_FILES: Final = 20_000
 """So much of the disk, and so many files on it, are left to others: a build that would take them is ended."""
 
-_LOOK = 0.2
-_RESTING = 5  # times as long as a look took are waited until the next one
+_LOOK, _REST = 0.2, 0.5
+_RESTING = 5  # times as long as a look took are waited until the next one, within these bounds
+_MOST_HELD = 30_000  # files open and mapped: compilers have some hundreds, and to look at so many takes 0.5 s
 _NO_NETWORK: Final = re.compile(
     r"name resolution|could not resolve|no such host|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|network is unreachable"
     r"|GOPROXY=off|dial tcp|NewConnectionError|failed to (?:fetch|download)|inconsistent vendoring",
@@ -158,10 +159,15 @@ class _Building:
         while (began := loop.time()) < end:
             if excess := await asyncio.to_thread(self._weigh, process.pid):
                 return excess
-            await asyncio.sleep(min(max(_LOOK, _RESTING * (loop.time() - began)), max(0.0, end - loop.time())))
+            await asyncio.sleep(min(_rest(loop.time() - began), max(0.0, end - loop.time())))
         return f"it was not done within {self._allowance.seconds:g} seconds"
 
     def _weigh(self, pid: int) -> str:
+        disk = os.statvfs(self._tree)
+        if disk.f_bavail * disk.f_frsize < FREE_BYTES or (disk.f_files and disk.f_favail < FREE_FILES):
+            return "the disk got full"
+        if self._log.stat().st_size >= LOG_BYTES:
+            return f"it wrote more than {LOG_BYTES:,} bytes of output"
         bounds, used = self._allowance.bounds, 0
         try:
             for files, size in enumerate(chain(_sizes(self._tree), _unlinked(pid, self._tree.stat().st_dev)), 1):
@@ -172,11 +178,6 @@ class _Building:
                     return f"there were more than {bounds.unpacked_bytes:,} bytes in its folder"
         except OSError as error:
             return f"it can't be told how much is in its folder: {error.strerror}"
-        disk = os.statvfs(self._tree)
-        if disk.f_bavail * disk.f_frsize < FREE_BYTES or (disk.f_files and disk.f_favail < FREE_FILES):
-            return "the disk got full"
-        if self._log.stat().st_size >= LOG_BYTES:
-            return f"it wrote more than {LOG_BYTES:,} bytes of output"
         return ""
 
     def _read(self, ended: Exit) -> str:
@@ -204,6 +205,11 @@ class _Building:
         if self._sandbox is None:
             return warned(f"`{self._shown}`: {size:,} bytes; without a sandbox", "install bubblewrap")
         return passed(f"`{self._shown}`: {size:,} bytes")
+
+
+def _rest(took: float) -> float:
+    """Return for how many seconds to wait after a look that took so many."""
+    return min(max(_LOOK, _RESTING * took), _REST)
 
 
 def _sizes(tree: Path) -> Iterator[int]:
@@ -237,15 +243,18 @@ def _open_up(folder: str) -> None:
 def _unlinked(root: int, device: int) -> Iterator[int]:
     """Yield how much of a disk each file takes that processes have open or mapped, and that has no name any more.
 
-    Raises OSError for one of unknown size.
+    Raises OSError for one of unknown size, and where there is too much to look at.
     """
     found = set()
-    for pid in family(root) if root else ():
-        for state in chain(_open_files(pid), _mapped_files(pid, device)):
-            if stat.S_ISREG(state.st_mode) and not state.st_nlink and state.st_dev == device:
-                if state.st_ino not in found:
-                    yield state.st_blocks * 512
-                found.add(state.st_ino)
+    processes = family(root) if root else ()
+    held = chain.from_iterable(chain(_open_files(pid), _mapped_files(pid, device)) for pid in processes)
+    for number, state in enumerate(held, 1):
+        if number > _MOST_HELD:
+            raise OSError(errno.EOVERFLOW, "too many files are open or mapped to be counted")
+        if state and stat.S_ISREG(state.st_mode) and not state.st_nlink and state.st_dev == device:
+            if state.st_ino not in found:
+                yield state.st_blocks * 512
+            found.add(state.st_ino)
 
 
 def _open_files(pid: int) -> Iterator[os.stat_result]:
@@ -255,25 +264,32 @@ def _open_files(pid: int) -> Iterator[os.stat_result]:
                 yield descriptor.stat()
 
 
-def _mapped_files(pid: int, device: int) -> Iterator[os.stat_result]:
-    """Yield the state of what a process has mapped and somebody has deleted.
+def _mapped_files(pid: int, device: int) -> Iterator[os.stat_result | None]:
+    """Yield the state of each file that a process has mapped and somebody has deleted, and None for each other mapping.
 
-    Only privileged users learn it. Raises PermissionError for others, if it is on that device.
+    Only privileged users learn it. Raises PermissionError for others, if it is on that device, and OSError for a mapping that
+    can't be read.
     """
-    with suppress(FileNotFoundError, ProcessLookupError), Path(f"/proc/{pid}/maps").open(errors="replace") as lines:
+    with suppress(FileNotFoundError, ProcessLookupError), Path(f"/proc/{pid}/maps").open("rb") as lines:
         for line in lines:
-            if not line.endswith(" (deleted)\n"):
-                continue
-            place, _, _, numbers, *_ = line.split(maxsplit=4)
-            start, end = (int(address, 16) for address in place.split("-"))
-            major, minor = (int(number, 16) for number in numbers.split(":"))
-            try:
-                yield Path(f"/proc/{pid}/map_files/{start:x}-{end:x}").stat()
-            except PermissionError:
-                if os.makedev(major, minor) == device:
-                    raise PermissionError(errno.EPERM, "a file that was deleted is mapped") from None
-            except FileNotFoundError:
-                pass
+            yield _mapped_file(pid, line, device) if line.endswith(b" (deleted)\n") else None
+
+
+def _mapped_file(pid: int, line: bytes, device: int) -> os.stat_result | None:
+    try:
+        place, _, _, numbers, _ = line.split(maxsplit=4)
+        start, end = (int(address, 16) for address in place.split(b"-"))
+        major, minor = (int(number, 16) for number in numbers.split(b":"))
+    except ValueError:
+        raise OSError(errno.EINVAL, "what is mapped can't be read") from None
+    try:
+        return os.stat(f"/proc/{pid}/map_files/{start:x}-{end:x}")  # noqa: PTH116 - faster
+    except PermissionError:
+        if os.makedev(major, minor) == device:
+            raise PermissionError(errno.EPERM, "a file that was deleted is mapped") from None
+    except FileNotFoundError:
+        pass
+    return None
 
 
 def _give(tree: Path, user: int) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,18 @@ if os.fork() == 0:
         time.sleep(3600)
     os._exit(0)
 """
+MAPS = """
+import mmap, os, time
+maps, name = [], {name!r}
+for number in range(8):
+    with open(name, "w+b") as file:
+        file.write(os.urandom(5_000_000))
+        file.flush()
+        maps.append(mmap.mmap(file.fileno(), 4096))
+    os.closerange(3, 100)
+    os.unlink(name)
+time.sleep(3600)
+"""
 MISBEHAVING = {
     "sleeps": ("import time; time.sleep(3600)", "not done within 2 seconds"),
     "fills": ("while True: open('full', 'ab').write(b'x' * 1_000_000)", "File too large|bytes in"),
@@ -128,12 +141,18 @@ MISBEHAVING = {
         "time.sleep(3600)",
         "bytes in its folder",
     ),
-    "maps": (
-        "import mmap, os, time\nmaps = []\nfor number in range(8):\n"
-        " with open('gone', 'w+b') as file:\n  file.write(os.urandom(5_000_000))\n  file.flush()\n"
-        "  maps.append(mmap.mmap(file.fileno(), 4096))\n"
-        " os.unlink('gone')\nos.closerange(3, 100)\ntime.sleep(3600)",
+    "maps": (MAPS.format(name="gone"), "bytes in its folder|a file that was deleted is mapped"),
+    "maps what seems to be elsewhere": (
+        MAPS.format(name="gone\r0-1 r p 0:0 5 x"),
         "bytes in its folder|a file that was deleted is mapped",
+    ),
+    "maps what seems to be nothing": (
+        MAPS.format(name="gone\rx"),
+        "bytes in its folder|a file that was deleted is mapped",
+    ),
+    "maps much": (
+        "import mmap, os, time\nmaps = [mmap.mmap(-1, 4096) for _ in range(40_000)]\ntime.sleep(3600)",
+        "too many files are open or mapped",
     ),
     "long names": (
         "import os, time\nfor _ in range(20): os.mkdir('n' * 250); os.chdir('n' * 250)\ntime.sleep(3600)",
@@ -219,9 +238,10 @@ async def test_a_build_that_is_cancelled_ends_at_once(run: Build, tree: Path) ->
 @pytest.mark.slow
 @needs_sandbox
 async def test_a_disk_that_gets_full_ends_the_build(run: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is seen before the folder is looked at, which may take long."""
     monkeypatch.setattr(building, "FREE_BYTES", 1 << 60)
 
-    finding, _ = await run("import time; time.sleep(3600)")
+    finding, _ = await run("import time; time.sleep(3600)", replace(ALLOWANCE, bounds=Bounds(files=0)))
 
     assert "the disk got full" in finding.detail
 
@@ -234,6 +254,15 @@ async def test_a_disk_on_which_no_more_files_fit_ends_the_build(run: Build, monk
     finding, _ = await run("import time; time.sleep(3600)")
 
     assert "the disk got full" in finding.detail
+
+
+def test_the_next_look_comes_soon_however_long_one_took() -> None:
+    assert [building._rest(took) for took in (0.001, 0.06, 60.0)] == [0.2, pytest.approx(0.3), 0.5]
+
+
+def test_a_mapping_that_cannot_be_read_is_the_fault_of_the_build() -> None:
+    with pytest.raises(OSError, match="what is mapped can't be read"):
+        building._mapped_file(os.getpid(), b"x (deleted)\n", 0)
 
 
 async def test_without_a_sandbox_nothing_is_built(tree: Path, private: Path) -> None:
