@@ -42,8 +42,9 @@ _LOOK, _REST = 0.2, 0.5
 _RESTING = 5  # times as long as a look took are waited until the next one, within these bounds
 _MOST_HELD = 30_000  # files open and mapped: compilers have some hundreds, and to look at so many takes 0.5 s
 _NO_NETWORK: Final = re.compile(
-    r"name resolution|could not resolve|no such host|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|network is unreachable"
-    r"|GOPROXY=off|dial tcp|NewConnectionError|failed to (?:fetch|download)|inconsistent vendoring",
+    r"name resolution|could not resolve|no such host|ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|getaddrinfo"
+    r"|network is unreachable|GOPROXY=off|dial tcp|NewConnectionError|failed to (?:fetch|download)"
+    r"|no matching distribution found|inconsistent vendoring",
     re.IGNORECASE,
 )
 _SETTINGS: Final[Mapping[str, str]] = {

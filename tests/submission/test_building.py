@@ -310,6 +310,25 @@ async def test_a_build_without_network_says_what_helps(shelf: Shelf, tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "output",
+    [
+        "npm error code ENOTCACHED",
+        "npm error code EAI_AGAIN",
+        "npm error network request failed, reason: getaddrinfo registry.npmjs.org",
+        "ERROR: No matching distribution found for numpy",
+        "[Errno -3] Temporary failure in name resolution",
+    ],
+)
+async def test_tools_that_miss_the_network_are_understood(tree: Path, private: Path, output: str) -> None:
+    words = ["python", "-c", f"raise SystemExit({output!r})"]
+
+    finding, _ = await build(tree, words, ALLOWANCE, Enforcement(None), Isolation.NONE, private)
+
+    assert finding.cure.startswith("there is no network while it is built")
+
+
+@pytest.mark.slow
 async def test_a_manifest_that_builds_is_not_obeyed_unless_it_is_wanted(shelf: Shelf, tmp_path: Path) -> None:
     files = {"bot.yaml": "name: x\ncommand: [./bot]\nbuild: [./no-such-program]\n"}
 
