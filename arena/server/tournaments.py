@@ -194,7 +194,9 @@ class Tournaments:
                 await play.end(interrupted)
                 continue
             except ArenaError as refused:
-                log.error("%s: %s", f"{_named(play)} ended in an error" if play.tournament else "nothing is played", refused)
+                log.error(
+                    "%s: %s", f"{_named(play)} ended in an error" if play.tournament else "nothing is played", refused
+                )
                 error = refused
             except Exception:
                 log.exception("%s ended in an error of the arena", _named(play))
