@@ -127,6 +127,7 @@ async def attack(player: Player, question: Decision, neighbour: Player | None = 
     return answer.choice.note
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "report"),
     [

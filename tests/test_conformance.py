@@ -131,6 +131,7 @@ UNSOUND = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("way", "step", "cause", "others", "time"), [*MISBEHAVING, *ROGUES, *UNSOUND])
 async def test_each_way_to_be_unsound_fails_at_its_step_with_its_cause(
     tmp_path: Path, way: Way, step: str, cause: str, others: Sequence[str], time: TimeControl

@@ -171,6 +171,7 @@ bots:
 """
 
 
+@pytest.mark.slow
 def test_a_server_with_a_call_in_flight_ends_on_ctrl_c(tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/arena.sock"
     server = subprocess.Popen(

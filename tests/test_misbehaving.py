@@ -98,6 +98,7 @@ def case(way: str, kind: FaultKind | None, detail: str = "", *, slow: bool = Tru
     return pytest.param(way.split(), kind, detail, id=way, marks=[pytest.mark.slow] if slow else [])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("way", "kind", "detail"),
     [

@@ -91,6 +91,7 @@ async def play_legally(game: Game, deals: int) -> None:
         assert sum(len(answer.cards) for _asked, answer in history if _asked.phase is Phase.PLAYING) == len(game.deck)
 
 
+@pytest.mark.few(3)
 @every_game
 async def test_every_choice_is_legal(game: Game) -> None:
     await play_legally(game, 300)

@@ -27,6 +27,7 @@ def arena(tmp_path: Path) -> Arena:
     return arena_in(tmp_path, COLUMNS="80")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arguments", "code", "verdict"),
     [
@@ -49,6 +50,7 @@ def test_the_verdict_is_a_line_and_an_exit_code(
     assert "match 12, " in ran.stderr
 
 
+@pytest.mark.slow
 def test_json_is_the_document_and_the_same_command_shows_it_again(arena: Arena) -> None:
     first = arena("compare", "good", "bad", "--json")
     again = arena("compare", "good", "bad", "--json", "--tables", "1")

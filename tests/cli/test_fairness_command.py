@@ -73,6 +73,7 @@ def test_fairness_as_json_has_everything(played: Arena) -> None:
     assert set(document["worth"]) == {"tables", "gain", "effective"}
 
 
+@pytest.mark.slow
 def test_four_bots_at_four_seats_say_nothing_of_pairs(arena: Arena, tmp_path: Path) -> None:
     (tmp_path / "bots.yaml").write_text(BOTS.rsplit("\n", 2)[0] + "\n")
     arena("tournament", "--boards", "24")
@@ -102,6 +103,7 @@ def test_a_stand_in_plays_the_same_deals_as_a_tournament_of_its_own(played: Aren
     assert played("verify").returncode == 0
 
 
+@pytest.mark.slow
 def test_an_unfinished_tournament_is_not_played_again(arena: Arena) -> None:
     arena("compare", "high", "low", "--elo1", "1", "--budget", "48")
 

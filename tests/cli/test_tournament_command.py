@@ -105,6 +105,7 @@ def test_the_same_command_again_shows_the_leaderboard(arena: Arena) -> None:
     assert "--fresh" in second.stderr
 
 
+@pytest.mark.slow
 def test_the_leaderboard_is_there_afterwards_in_three_forms(arena: Arena) -> None:
     played = arena("tournament", "--json")
 
@@ -126,6 +127,7 @@ def test_a_match_can_be_shown(arena: Arena) -> None:
     assert len(re.findall(r"[2-9TJQKA][CDSH]|[2-9TJQKA][♣♦♠♥]|[♣♦♠♥]", shown.stdout)) >= 52
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -166,6 +168,7 @@ def test_bad_input_is_told_with_exit_code_2(arena: Arena, arguments: tuple[str, 
     assert ran.stdout == ""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("bot", "reason"),
     [
@@ -238,6 +241,7 @@ def test_an_interrupted_tournament_exits_with_3_and_goes_on(tmp_path: Path, aren
     assert resumed.stdout == whole.stdout
 
 
+@pytest.mark.slow
 def test_a_second_signal_stops_at_once(tmp_path: Path, arena: Arena) -> None:
     del arena
     (tmp_path / "slow.py").write_text(

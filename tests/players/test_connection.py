@@ -48,6 +48,7 @@ async def failure_of(player: Player, decision: Decision) -> Failure:
     return failure.value
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("way", "kind", "detail"),
     [
@@ -95,6 +96,7 @@ def test_every_status_is_mapped() -> None:
     assert set(STATUS_FAULTS) == set(grpc.StatusCode) - {grpc.StatusCode.OK}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("how", "exit_code", "number"),
     [("7", 7, None), ("0", 0, None), ("SIGSEGV", None, 11), ("SIGABRT", None, 6), ("SIGKILL", None, 9)],
@@ -115,6 +117,7 @@ async def test_a_crash_ends_the_wait_at_once_and_is_explained(
     assert await player.decide(decision(1))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "way",
     [
@@ -187,6 +190,7 @@ async def test_a_bot_is_asked_again_if_the_arena_stood_still_for_longer_than_is_
     assert 0.2 < answer.elapsed < 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "credited"), [("honest", True), ("flood", False)])
 async def test_a_bot_that_floods_the_arena_gets_no_credit(
     launch: Launch, decision: Ask, way: str, credited: bool

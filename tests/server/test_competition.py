@@ -198,6 +198,7 @@ async def test_many_submissions_at_once_all_get_a_verdict(tmp_path: Path) -> Non
         assert running.kept.submissions.waiting() == []
 
 
+@pytest.mark.slow
 async def test_a_bot_is_admitted_and_its_log_read_by_its_owner(tmp_path: Path) -> None:
     async with serving(tmp_path, owners=OWNERS) as running:
         ada = running.of("ada")

@@ -82,6 +82,7 @@ def test_an_archive_is_known_by_its_beginning(data: bytes, is_one: bool, tmp_pat
 # --- What is refused ---
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_archive_is_refused_with_its_cure_and_changes_nothing(hostile: Hostile, tmp_path: Path) -> None:
     (tmp_path / "outside.py").write_text("mine")
