@@ -200,7 +200,7 @@ async def test_a_bot_that_cannot_start_is_told_what_mends_it(
 def test_the_first_of_npms_errors_is_told() -> None:
     output = (
         "npm error code ENOTCACHED\n"
-        "npm error request to https://registry.npmjs.org/left-pad failed\n"
+        "npm error request to https://packages.example.org/left-pad failed\n"
         "npm error A complete log of this run can be found in: /tmp/1-debug-0.log"
     )
 

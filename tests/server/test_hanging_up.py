@@ -40,6 +40,17 @@ class Held:
         return self._function(*arguments, **named)
 
 
+async def hang_up(address: str, token: str, held: Held, call: Callable[[Any, Any], Any]) -> None:
+    """Make a call, and end it while the function is held; then let that go on."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        made = call(arena_pb2_grpc.ArenaServiceStub(channel), (("authorization", f"Bearer {token}"),))
+        reading = asyncio.ensure_future(made.read())
+        await asyncio.to_thread(held.begun.wait, 30)
+        made.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    held.go_on.set()
+
+
 async def until(done: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
         while not done():
@@ -52,15 +63,12 @@ async def test_a_submission_is_admitted_though_its_owner_hung_up_while_it_was_ke
     async with serving(tmp_path, SHORT, owners=OWNERS) as tested:
         submissions = tested.kept.submissions
         monkeypatch.setattr(submissions, "receive", held := Held(submissions.receive))
-        async with grpc.aio.insecure_channel(tested.address.address) as channel:
-            stub: Any = arena_pb2_grpc.ArenaServiceStub(channel)
-            token = (("authorization", f"Bearer {tested.tokens['ada']}"),)
-            call = stub.SubmitBot(iter([RUNNING]), metadata=token)
-            reading = asyncio.ensure_future(call.read())
-            await asyncio.to_thread(held.begun.wait, 30)
-            call.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
-        held.go_on.set()
+        await hang_up(
+            tested.address.address,
+            tested.tokens["ada"],
+            held,
+            lambda stub, token: stub.SubmitBot(iter([RUNNING]), metadata=token),
+        )
 
         await until(lambda: (found := submissions.find(SUBMISSION)) is not None and found.state is State.REFUSED)
 
@@ -71,15 +79,12 @@ async def test_a_tournament_is_played_though_its_organiser_hung_up_while_it_was_
     async with serving(tmp_path, SHORT, owners=OWNERS) as tested:
         runs = tested.kept.runs
         monkeypatch.setattr(runs, "add", held := Held(runs.add))
-        async with grpc.aio.insecure_channel(tested.address.address) as channel:
-            stub: Any = arena_pb2_grpc.ArenaServiceStub(channel)
-            token = (("authorization", f"Bearer {tested.tokens['olga']}"),)
-            call = stub.RunTournament(arena_pb2.RunTournamentRequest(request_id=REQUEST), metadata=token)
-            reading = asyncio.ensure_future(call.read())
-            await asyncio.to_thread(held.begun.wait, 30)
-            call.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
-        held.go_on.set()
+        await hang_up(
+            tested.address.address,
+            tested.tokens["olga"],
+            held,
+            lambda stub, token: stub.RunTournament(arena_pb2.RunTournamentRequest(request_id=REQUEST), metadata=token),
+        )
 
         await until(lambda: (found := runs.find(REQUEST)) is not None and found.over)
 

@@ -315,7 +315,7 @@ async def test_a_build_without_network_says_what_helps(shelf: Shelf, tmp_path: P
     [
         "npm error code ENOTCACHED",
         "npm error code EAI_AGAIN",
-        "npm error network request failed, reason: getaddrinfo registry.npmjs.org",
+        "npm error network request failed, reason: getaddrinfo packages.example.org",
         "ERROR: No matching distribution found for numpy",
         "[Errno -3] Temporary failure in name resolution",
     ],
