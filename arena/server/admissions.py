@@ -137,7 +137,7 @@ class Admissions:
     async def _rest(self, admission: _Admission) -> None:
         """Put an admission that failed into the queue again after a while; who follows it then sees a new beginning."""
         try:
-            await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (admission.attempts - 1)))
+            await asyncio.sleep(pause_after(admission.attempts))
         except asyncio.CancelledError:
             await _stopped(admission)
             raise
@@ -164,6 +164,11 @@ class Admissions:
             log.exception("admission %s failed, attempt %d", admission.version.submission, admission.attempts + 1)
             return error if isinstance(error, ArenaError) else ArenaError(f"{type(error).__name__}: {error}")
         return None
+
+
+def pause_after(attempts: int) -> float:
+    """Return for how many seconds to wait after so many attempts that failed, however many they are."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempts - 1, 100))
 
 
 async def _stopped(admission: _Admission) -> None:

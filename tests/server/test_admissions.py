@@ -14,7 +14,7 @@ import pytest
 from arena.competition import Program, State, Version
 from arena.errors import ArenaError, Refused
 from arena.server import admissions
-from arena.server.admissions import ATTEMPTS, Admissions, Event
+from arena.server.admissions import ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE, Admissions, Event, pause_after
 from arena.store import Store
 from arena.submission.admission import StepBegun
 
@@ -164,3 +164,12 @@ async def test_the_log_says_what_was_decided(
         f"hers, version 1, of ann is admitted (submission {good.submission})",
         f"a bot of ann is refused (submission {bad.submission})",
     ]
+
+
+def test_pauses_grow_to_the_longest_and_go_on_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admissions, "FIRST_PAUSE", FIRST_PAUSE)
+    monkeypatch.setattr(admissions, "LONGEST_PAUSE", LONGEST_PAUSE)
+
+    pauses = [pause_after(attempts) for attempts in (1, 2, 3, 9, 10, 2000)]
+
+    assert pauses == [2, 4, 8, 512, 600, 600]
