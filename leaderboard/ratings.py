@@ -5,6 +5,8 @@ Tables of a board share their luck, and pairs of a table share a bot, so the cov
 fewer than 100 boards (but no fewer than bots) it comes from a bootstrap over boards. Whatever can't be said is None: there is
 never a NaN, an infinity or an error of 0.
 
+- Bots that are set apart, as disqualified ones, are rated with the others, but the means that ratings and points are relative
+  to are those of the others alone.
 - The error is that of the rating relative to the mean of the pool. Where some bots only ever beat (or lost to) others,
   directly or through third ones, only the virtual draws hold them at a distance: then the pool of a bot are those with which
   it exchanged wins, and a bot alone in its pool has no error.
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -135,8 +137,10 @@ class Ratings:
         return index
 
 
-def rate(results: Iterable[Result] | Columns, *, anchor: str | None = None, seed: int = 0) -> Ratings:
-    """Rate all bots of the results; the pool's mean is 1500, or the anchor is.
+def rate(
+    results: Iterable[Result] | Columns, *, anchor: str | None = None, apart: Collection[str] = (), seed: int = 0
+) -> Ratings:
+    """Rate all bots of the results; the mean of the pool, without those set apart, is 1500, or the anchor is.
 
     The seed is that of the bootstrap and of the draws for rank intervals. Raises `ValueError` for an anchor without results.
     """
@@ -152,16 +156,18 @@ def rate(results: Iterable[Result] | Columns, *, anchor: str | None = None, seed
     bootstrap = comparisons.bots <= comparisons.boards < FEW_BOARDS
     widen = np.array([widening(int(boards)) if boards > 1 else 1.0 for boards in met])
     scattered = _scatter(comparisons, total, strengths, seed, bootstrap=bootstrap)
-    covariance = ELO**2 * _relative(scattered, group) * np.outer(widen, widen)
+    counted = np.array([bot not in apart for bot in columns.bots], np.bool_)
+    within = _weights(group, counted)
+    covariance = ELO**2 * _relative(scattered, within) * np.outer(widen, widen)
     points, points_covariance = relative_points(comparisons, total, group)
-    points_covariance *= np.outer(widen, widen)
-    elo = _place(ELO * strengths, group, columns.bots, anchor)
+    points_covariance = _relative(points_covariance * np.outer(widen, widen), within)
+    elo = _place(ELO * strengths, group, within, columns.bots, anchor)
     return Ratings(
         ratings=_rows(
             columns,
             elo=_known_only(elo, met > 0),
-            error=_errors(np.diagonal(_relative(covariance, pool)), met > 1),
-            relative_points=_known_only(points, met > 0),
+            error=_errors(np.diagonal(_relative(covariance, _weights(pool, counted))), met > 1),
+            relative_points=_known_only(points - within @ points, met > 0),
             relative_points_error=_errors(np.diagonal(points_covariance), met > 1),
         ),
         boards=columns.boards,
@@ -194,20 +200,26 @@ def _scatter(comparisons: Comparisons, total: Comparisons, strengths: Floats, se
     return np.asarray(inverse @ middle @ inverse)
 
 
-def _relative(covariance: Floats, group: Whole) -> Floats:
-    """Turn the covariance of values into that of values less the mean of their group."""
-    member = (group[:, None] == np.arange(group.max(initial=-1) + 1)).astype(np.float64)
-    mean = member / member.sum(axis=0)
-    centred = covariance - member @ (mean.T @ covariance)
-    return np.asarray(centred - (centred @ mean) @ member.T)
+def _weights(group: Whole, counted: NDArray[np.bool_]) -> Floats:
+    """Return what makes of values the mean of each one's group: of those that are counted, or of all where none is."""
+    together = group[:, None] == group
+    mine = together & counted
+    mine |= together & ~mine.any(axis=1, keepdims=True)
+    return np.asarray(mine / mine.sum(axis=1, keepdims=True))
 
 
-def _place(elo: Floats, group: Whole, bots: Sequence[str], anchor: str | None) -> Floats:
+def _relative(covariance: Floats, means: Floats) -> Floats:
+    """Turn the covariance of values into that of values less the means that `_weights` makes."""
+    centred = covariance - means @ covariance
+    return np.asarray(centred - centred @ means.T)
+
+
+def _place(elo: Floats, group: Whole, means: Floats, bots: Sequence[str], anchor: str | None) -> Floats:
     """Move each group so that its mean is 1500, or its anchor is."""
-    means = np.bincount(group, elo) / np.maximum(np.bincount(group), 1)
+    middle = means @ elo
     if anchor is not None:
-        means[group[bots.index(anchor)]] = elo[bots.index(anchor)]
-    return MEAN + elo - means[group]
+        middle[group == group[bots.index(anchor)]] = elo[bots.index(anchor)]
+    return np.asarray(MEAN + elo - middle)
 
 
 def _ranks(elo: Floats, covariance: Floats, random: np.random.Generator) -> tuple[Whole, Whole]:

@@ -6,7 +6,7 @@ are compared in millionths of an Elo, so that no rounding error of the arithmeti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -32,7 +32,7 @@ class Row:
     bot: str
     elo: float | None
     error: float | None
-    """Half the width of the 95 % interval of the rating, relative to the pool's mean."""
+    """Half the width of the 95 % interval of the rating, relative to the mean of the pool without the disqualified."""
     rank_interval: tuple[int, int] | None
     """The best and the worst rank that the bot truly has, with 95 %; it holds the ranks of all that it can't be told from."""
     superiority: float | None
@@ -41,7 +41,7 @@ class Row:
     """The numbers, from 1, of the groups of neighbouring rows no two of which can be told apart at 95 %, that it is in."""
     points_per_deal: float | None
     relative_points: float | None
-    """Penalty points per deal relative to the pool, the opponents being allowed for: negative is better."""
+    """Penalty points per deal relative to the mean of that pool, the opponents being allowed for: negative is better."""
     relative_points_error: float | None
     """Half the width of its 95 % interval."""
     boards: int
@@ -77,9 +77,9 @@ def make_standings(
     Raises `ValueError` where the anchor has no results. Disqualified bots without results are left out.
     """
     columns = results if isinstance(results, Columns) else Columns.of(results)
-    ratings = rate(columns, anchor=anchor, seed=seed)
-    clean = _rate_clean(columns, ratings, anchor, seed)
     out = frozenset(disqualified)
+    ratings = rate(columns, anchor=anchor, apart=out, seed=seed)
+    clean = _rate_clean(columns, ratings, anchor, out, seed)
     ranked = sorted(
         (rating for rating in ratings.ratings if rating.elo is not None and rating.bot not in out), key=_order
     )
@@ -172,13 +172,13 @@ def unseparated_runs(separable: NDArray[np.bool_]) -> list[range]:
     return [run for run in runs if len(run) > 1]
 
 
-def _rate_clean(columns: Columns, ratings: Ratings, anchor: str | None, seed: int) -> Ratings:
+def _rate_clean(columns: Columns, ratings: Ratings, anchor: str | None, apart: Collection[str], seed: int) -> Ratings:
     clean = columns.clean()
     if clean.boards == columns.boards:
         return ratings
     if anchor is not None and anchor not in clean.bots:
         return rate([])
-    return rate(clean, anchor=anchor, seed=seed)
+    return rate(clean, anchor=anchor, apart=apart, seed=seed)
 
 
 def _order(rating: Rating) -> tuple[float, float, str]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from results_made import play, result, turn
 
+from leaderboard.ratings import rate
 from leaderboard.standings import Row, Standings, document, make_standings, unseparated_runs
 
 
@@ -139,8 +140,39 @@ def test_disqualified_bots_are_listed_apart() -> None:
     assert [row.bot for row in standings.rows].count("b") == 0
     assert [row.rank for row in standings.rows] == [1, 2, 3, 4]
     assert [(row.bot, row.rank, row.rank_interval) for row in standings.disqualified] == [("b", None, None)]
-    everybody = {row.bot: row.elo for row in make_standings(results).rows}
-    assert {row.bot: row.elo for row in (*standings.rows, *standings.disqualified)} == everybody
+
+
+def test_the_mean_of_those_ranked_is_1500_whoever_is_disqualified() -> None:
+    results = play("abcde", 120)
+    everybody = {row.bot: row for row in make_standings(results).rows}
+
+    standings = make_standings(results, disqualified=["e"])
+
+    moved = {row.bot: (row.elo or 0) - (everybody[row.bot].elo or 0) for row in standings.rows}
+    assert float(np.mean([row.elo for row in standings.rows])) == pytest.approx(1500)
+    assert float(np.mean([row.clean_elo for row in standings.rows])) == pytest.approx(1500)
+    assert float(np.mean([row.relative_points for row in standings.rows])) == pytest.approx(0)
+    assert moved["a"] < -20 and list(moved.values()) == pytest.approx([moved["a"]] * 4)
+
+
+def test_errors_are_against_the_mean_of_those_ranked() -> None:
+    """Two are ranked: each is as far from their mean as half their difference, and so is its error."""
+    standings = make_standings(play("abcde", 120), disqualified="cde")
+    ratings = rate(play("abcde", 120))
+
+    difference = ratings.difference("a", "b")
+    assert difference is not None
+    assert [row.error for row in standings.rows] == pytest.approx([difference[1] / 2] * 2, rel=1e-3)
+    points = ratings.points_difference("a", "b")
+    assert points is not None
+    assert [row.relative_points for row in standings.rows] == pytest.approx([points[0] / 2, -points[0] / 2])
+    assert [row.relative_points_error for row in standings.rows] == pytest.approx([points[1] / 2] * 2, rel=1e-3)
+
+
+def test_the_disqualified_alone_are_against_each_other() -> None:
+    standings = make_standings(play("abcd", 40), disqualified="abcd")
+
+    assert float(np.mean([row.elo for row in standings.disqualified])) == pytest.approx(1500)
 
 
 def test_clean_ratings_come_from_boards_without_faults() -> None:
