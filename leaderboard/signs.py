@@ -36,6 +36,11 @@ class Signs:
         """The top, the middle and the foot of a bracket that opens to the left."""
         return ("\\", "|", "/") if self.ascii_only else ("╮", "│", "╯")
 
+    @property
+    def like(self) -> str:
+        """What heads a list of those that can't be told from something."""
+        return "~" if self.ascii_only else "≈"
+
     def plain(self, text: str) -> str:
         """Replace what can't be printed, and what the encoding lacks."""
         printable = "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -126,10 +126,9 @@ def _columns(standings: Standings, signs: Signs) -> list[_Column]:
 
 def _rating_columns(standings: Standings, signs: Signs) -> list[_Column]:
     rows, sign = standings.rows, signs.plus_minus
-    error = f"{sign}95%: error against the pool's mean, by boards"
+    error = f"{sign}95%: error against {_yardstick(standings, signs)}, by boards"
     elo = tuple(signs.number(row.elo, 0) for row in rows)
     next_row = (*(signs.percent(row.superiority) for row in rows[:-1]), "")
-    brackets = _brackets(rows, signs)
     columns = [
         _Column("Elo", elo, 10, style=lambda row: "dim" if row.elo is None else "bold cyan"),
         _Column(
@@ -138,18 +137,18 @@ def _rating_columns(standings: Standings, signs: Signs) -> list[_Column]:
             9,
             legend=f"{error} (bootstrap)." if standings.bootstrap else f"{error}.",
         ),
-        _Column(
-            "",
-            brackets,
-            8,
-            legend="Bracket: not to be told apart.",
-            style=lambda _: "magenta",
-            left=True,
-        ),
+        _unseparated_column(rows, signs),
         _Column("Ranks", tuple(signs.interval(row.rank_interval) for row in rows), 8, style=lambda _: ""),
         _Column("> next", next_row, 5, legend="> next: chance to be the stronger.", style=lambda _: ""),
     ]
     return [column for column in columns if any(column.cells)]
+
+
+def _yardstick(standings: Standings, signs: Signs) -> str:
+    """Say what ratings are relative to; who is disqualified doesn't count."""
+    if standings.anchor is not None:
+        return signs.shorten(signs.plain(standings.anchor), _SHORTEST_NAME)
+    return "the mean of those that met" if len(standings.groups) > 1 else "the mean of those ranked"
 
 
 def _points_columns(rows: Sequence[Row], signs: Signs) -> list[_Column]:
@@ -158,7 +157,7 @@ def _points_columns(rows: Sequence[Row], signs: Signs) -> list[_Column]:
             "Points",
             tuple(signs.signed(row.relative_points) for row in rows),
             6,
-            legend="Points: against the pool; fewer are better.",
+            legend="Points: against the mean; fewer are better.",
             style=lambda _: "",
         ),
         _Column(f"{signs.plus_minus}95%", tuple(signs.error(row.relative_points_error, 2) for row in rows), 2),
@@ -173,8 +172,23 @@ def _clean_columns(standings: Standings, signs: Signs) -> list[_Column]:
     return [_Column("Clean", clean, 1, legend="Clean: boards without a fault.")]
 
 
-def _brackets(rows: Sequence[Row], signs: Signs) -> tuple[str, ...]:
-    """Draw each group of rows that can't be told apart as a bracket, to the left if there is room; none if they are too many."""
+def _unseparated_column(rows: Sequence[Row], signs: Signs) -> _Column:
+    """Show which rows can't be told apart: as brackets side by side, or as ranks where these would be too many."""
+    lanes = _lanes(rows, signs)
+    if len(lanes) <= _MOST_LANES:
+        cells = tuple("".join(lane[index] for lane in lanes).rstrip() for index in range(len(rows)))
+        return _Column("", cells, 11, legend="Bracket: not to be told apart.", style=lambda _: "magenta", left=True)
+    return _Column(
+        signs.like,
+        tuple(signs.interval(reach) if (reach := _reach(rows, row)) else "" for row in rows),
+        11,
+        legend=f"{signs.like}: not to be told from rows of these ranks.",
+        style=lambda _: "magenta",
+    )
+
+
+def _lanes(rows: Sequence[Row], signs: Signs) -> list[list[str]]:
+    """Draw each group of rows that can't be told apart as a bracket, to the left if there is room."""
     top, middle, foot = signs.bracket
     lanes: list[list[str]] = []
     for number in sorted({number for row in rows for number in row.unseparated}):
@@ -183,9 +197,13 @@ def _brackets(rows: Sequence[Row], signs: Signs) -> tuple[str, ...]:
         if lane is None:
             lanes.append(lane := [" "] * len(rows))
         lane[members[0] : members[-1] + 1] = [top, *[middle] * (len(members) - 2), foot]
-    if len(lanes) > _MOST_LANES:
-        return ("",) * len(rows)
-    return tuple("".join(lane[index] for lane in lanes).rstrip() for index in range(len(rows)))
+    return lanes
+
+
+def _reach(rows: Sequence[Row], row: Row) -> tuple[int, int] | None:
+    """Return the first and the last rank in the groups that a row is in: it can't be told from any row between."""
+    ranks = [one.rank for one in rows if one.rank is not None and not set(one.unseparated).isdisjoint(row.unseparated)]
+    return (ranks[0], ranks[-1]) if ranks else None
 
 
 def _legend(rows: Sequence[Row], columns: Sequence[_Column], width: int) -> list[str]:

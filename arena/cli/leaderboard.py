@@ -31,7 +31,7 @@ Examples:
 @click.command(epilog=EXAMPLE)
 @click.argument("tournament", required=False)
 @store_option
-@click.option("--anchor", metavar="BOT", help="Rate this bot 1500, instead of the pool's mean.")
+@click.option("--anchor", metavar="BOT", help="Rate this bot 1500, instead of the mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
 @click.option("--list", "as_list", is_flag=True, help="List all tournaments, the latest last.")

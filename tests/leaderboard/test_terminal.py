@@ -12,16 +12,19 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from arena.results import Result
-from leaderboard.standings import make_standings
+from leaderboard.standings import Standings, make_standings
 from leaderboard.terminal import Leaderboard, csv_text
 
 LONG = ["a-bot-with-a-very-long-name-that-goes-on-and-on-v1", "a-bot-with-a-very-long-name-that-goes-on-and-on-v2"]
 NAMES = [*LONG, "日本のボットと長い長い名前のボット", "[red]markup[/red]", "e", "f", "g", "h", "i", "j", "k", "l"]
 
 
-def shown(results: list[Result], *, width: int = 80, encoding: str = "utf-8", notes: tuple[str, ...] = ()) -> str:
+def shown(
+    results: list[Result] | Standings, *, width: int = 80, encoding: str = "utf-8", notes: tuple[str, ...] = ()
+) -> str:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    board = Leaderboard(make_standings(results), "Tournament 7f3a · hearts-classic · 4 players", notes)
+    standings = results if isinstance(results, Standings) else make_standings(results)
+    board = Leaderboard(standings, "Tournament 7f3a · hearts-classic · 4 players", notes)
     Console(file=file, width=width).print(board)
     file.flush()
     buffer = file.buffer
@@ -90,8 +93,36 @@ def test_overlapping_groups_get_brackets_side_by_side() -> None:
     assert re.search(r"╮.*\n.*╯╮.*\n.* ╯", text)
 
 
+def test_many_groups_are_told_as_ranks_and_never_left_out() -> None:
+    results = play([f"bot-{number:03}" for number in range(60)], 400)
+    standings = make_standings(results)
+    rows = standings.rows
+    assert len({number for row in rows for number in row.unseparated}) > 15
+    for encoding, sign, dash in (("utf-8", "≈", "–"), ("ascii", "~", "-")):
+        for width in (40, 80, 120):
+            lines = shown(standings, width=width, encoding=encoding).splitlines()
+
+            column = next(line for line in lines if sign in line).index(sign) + 1
+            cells = [line[:column].split()[-1] for line in lines if re.match(r" *\d+ +bot-", line)]
+            assert len(cells) == 60
+            for row, cell in zip(rows, cells, strict=True):
+                like = [one.rank for one in rows if set(one.unseparated) & set(row.unseparated)]
+                assert like and cell == f"{like[0]}{dash}{like[-1]}"
+            assert f"{sign}: not to be told from rows of these ranks." in " ".join(" ".join(lines).split())
+
+
+def test_the_legend_says_what_ratings_are_against() -> None:
+    anchored = make_standings(play("abcd", 200), anchor="b")
+    apart = make_standings(play("abcd", 20) + play("wxyz", 20, first=50))
+
+    assert "error against b, by boards" in shown(anchored, width=120)
+    assert "error against the mean of those that met, by boards" in shown(apart, width=120)
+
+
 def test_the_legend_explains_the_error_and_only_what_is_shown() -> None:
-    assert "±95%: error against the pool's mean, by boards (bootstrap)." in shown(play("abcd", 30)).replace("\n", " ")
+    assert "±95%: error against the mean of those ranked, by boards (bootstrap)." in shown(play("abcd", 30)).replace(
+        "\n", " "
+    )
     wide, narrow = shown(play("abcd", 200), width=120), shown(play("abcd", 200), width=30)
     assert "by boards." in wide and "Points:" in wide
     assert "Points:" not in narrow
