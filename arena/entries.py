@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from arena.document import Node, Place, Problems, Wrong
+from arena.errors import BadInput
 from arena.fields import Fields, describe, one_of, truth, word
 from arena.settings import Entry
+from arena.sockets import check_path, socket_path
 
 INTERPRETERS: Final = ("python", "python3")
 """Programs that stand for the interpreter that runs the arena."""
@@ -27,7 +29,7 @@ _LATER: Final = {
     "tls": "connections are not encrypted; leave the key out",
     "token_env": "no token is sent; leave the key out",
 }
-_ADDRESS: Final = re.compile(r"(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+(?:%\w+)?\]):([0-9]{1,5})|unix:(/[^\s]+)")
+_ADDRESS: Final = re.compile(r"(?:[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+(?:%\w+)?\]):([0-9]{1,5})|unix:/.+")
 _CLASS: Final = re.compile(r"(?!\d)\w+(?:\.(?!\d)\w+)*:(?!\d)\w+(?:\.(?!\d)\w+)*")
 
 
@@ -157,6 +159,11 @@ def _read_address(node: Node) -> str:
     match = _ADDRESS.fullmatch(address)
     if match is None or (match[1] and not 1 <= int(match[1]) <= 65535):
         raise Wrong(f"write an address as host:port or unix:/path/of/socket, not {describe(node)}")
+    try:
+        if path := socket_path(address):
+            check_path(path)
+    except BadInput as error:
+        raise Wrong(str(error)) from error
     return address
 
 

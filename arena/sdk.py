@@ -34,7 +34,7 @@ from arena.cards import Card, Rank, Suit
 from arena.decision import Choice, DealResult, Decision, Description
 from arena.errors import BadInput, BotUnusable, Malformed
 from arena.game import PassDirection, Phase
-from arena.sockets import free_socket, owned_socket
+from arena.sockets import free_socket, grpc_target, owned_socket, socket_path
 
 __all__ = [
     "Bot",
@@ -136,15 +136,15 @@ async def create_server(bot: Bot, address: str) -> tuple[grpc.aio.Server, int]:
 
     Raises BotUnusable if the address can't be had. A socket file that nobody serves any more is removed.
     """
-    if address.startswith("unix:"):
-        try:
-            free_socket(Path(address.removeprefix("unix:")))
-        except BadInput as error:
-            raise BotUnusable(str(error)) from error
+    try:
+        if path := socket_path(address):
+            free_socket(path)
+    except BadInput as error:
+        raise BotUnusable(str(error)) from error
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
     server.add_generic_rpc_handlers((_Servicer(bot).handlers(),))
     try:
-        port = server.add_insecure_port(address)
+        port = server.add_insecure_port(grpc_target(address))
     except RuntimeError as error:
         await server.stop(None)
         raise BotUnusable(f"cannot serve at {address}: it is in use, or no address of this machine") from error

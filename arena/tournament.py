@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -35,6 +33,7 @@ from arena.players.isolation import Enforcement, enforce
 from arena.players.roster import Roster
 from arena.schedule import imbalance, make_schedule
 from arena.settings import Entry, Format, Settings, Tournament, game_of
+from arena.sockets import private_folder
 from arena.table import TableRules, Void
 
 if TYPE_CHECKING:
@@ -153,8 +152,7 @@ async def _open_roster(
 
     What is `hidden` they can't read, not even in their own folder.
     """
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    try:
+    with private_folder() as folder:
         launched = any(entry.launched for entry in entries)
         enforcement = await enforce(settings.isolation, settings.limits, folder, hidden) if launched else None
         sandbox = enforcement.sandbox if enforcement else None
@@ -172,8 +170,6 @@ async def _open_roster(
             yield roster, enforcement
         finally:
             await roster.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _unless_stopped(work: Coroutine[Any, Any, T], stop: asyncio.Event) -> T:

@@ -118,7 +118,7 @@ def test_every_way_to_reach_a_bot_is_read(tmp_path: Path) -> None:
     program.chmod(0o755)
     text = bots(
         "name: gopher, directory: go, command: [./bot, --level, 3, ''], tcp: true",
-        "name: afar, address: 'unix:/run/bot.sock'",
+        "name: afar, address: 'unix:/run/my bots/a?.sock'",
         "name: six, address: '[::1]:5000'",
         'name: mine, python: "my_package.bots:Mine"',
         "name: 日本語, command: [python3, -c, pass], protocol: grpc",
@@ -126,7 +126,7 @@ def test_every_way_to_reach_a_bot_is_read(tmp_path: Path) -> None:
 
     assert parse(text, folder=tmp_path).entries == (
         Entry("gopher", ("./bot", "--level", "3", ""), directory=tmp_path / "go", whole_directory=True, tcp=True),
-        Entry("afar", address="unix:/run/bot.sock", directory=tmp_path),
+        Entry("afar", address="unix:/run/my bots/a?.sock", directory=tmp_path),
         Entry("six", address="[::1]:5000", directory=tmp_path),
         Entry("mine", python="my_package.bots:Mine", directory=tmp_path),
         Entry("日本語", command=("python3", "-c", "pass"), directory=tmp_path),
@@ -309,6 +309,7 @@ def test_a_wrong_setting_is_refused_with_its_place(line: str, problem: str) -> N
         ("name: a, address: 'x:1', directory: .", "`directory` goes with `command` only"),
         ("name: a, address: 'http://x:1'", "write an address as host:port or unix:/path"),
         ("name: a, address: 'x:70000'", "write an address as host:port or unix:/path"),
+        ("name: a, address: 'unix:/" + "x" * 107 + "'", "the path has 108 bytes, and that of a socket can have 10"),
         ("name: a, address: localhost", "write an address as host:port or unix:/path"),
         ("name: a, python: package.module", "write a class as module:Class"),
         ("name: a, python: '1:2'", "write a class as module:Class"),

@@ -314,9 +314,20 @@ async def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
     await server.stop(grace=0)
 
 
-@pytest.mark.parametrize("path", ["missing/b.sock", "x" * 200], ids=["no folder", "too long"])
-async def test_an_impossible_socket_is_refused(tmp_path: Path, path: str) -> None:
-    with pytest.raises(BotUnusable, match="cannot serve at unix:"):
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("missing/b.sock", "cannot serve at unix:"),
+        ("file/b.sock", "cannot serve at unix:.*: Not a directory"),
+        ("x" * 100, "unix:.*: the path has 1.. bytes, and that of a socket can have 10[37] at most"),
+        ("a,b", "gRPC reaches no socket with a comma in its path"),
+    ],
+    ids=["no folder", "in a file", "too long", "comma"],
+)
+async def test_an_impossible_socket_is_refused(tmp_path: Path, path: str, why: str) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(BotUnusable, match=why):
         await create_server(Lowest(), f"unix:{tmp_path}/{path}")
 
 

@@ -14,6 +14,7 @@ import grpc.aio
 import pytest
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
+from odd_names import ODD_NAMES
 
 from arena.client import ServerAddress, leaderboard_of_server, list_tournaments, run_on_server
 from arena.config import parse_config
@@ -249,13 +250,27 @@ async def test_a_store_has_one_server(tmp_path: Path) -> None:
     await (await start(tmp_path / "served.db", "127.0.0.1:0")).close(1.0)
 
 
-async def test_it_serves_on_a_unix_socket(tmp_path: Path) -> None:
-    server = await start(tmp_path / "served.db", f"unix:{tmp_path}/arena.sock")
+@pytest.mark.parametrize("name", ["arena.sock", *ODD_NAMES])
+async def test_it_serves_on_a_unix_socket(tmp_path: Path, name: str) -> None:
+    server = await start(tmp_path / "served.db", f"unix:{tmp_path}/{name}")
+    served = (tmp_path / name).is_socket()
 
-    events = await events_of(f"unix:{tmp_path}/arena.sock")
+    tournaments = await list_tournaments(ServerAddress(f"unix:{tmp_path}/{name}"))
     await server.close(1.0)
 
-    assert isinstance(events[-1], Finished)
+    assert (served, tournaments, (tmp_path / name).exists()) == (True, [], False)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("x" * 100, "the path has 1.. bytes, and that of a socket"), ("a,b", "comma")]
+)
+async def test_a_path_that_no_socket_can_have_is_told_at_both_ends(tmp_path: Path, name: str, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        await start(tmp_path / "served.db", f"unix:{tmp_path}/{name}")
+    with pytest.raises(BadInput, match=why):
+        await list_tournaments(ServerAddress(f"unix:{tmp_path}/{name}"))
+
+    assert not (tmp_path / "served.db").exists()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from typing import Final
 from arena.clock import TimeControl
 from arena.errors import BadInput
 from arena.settings import Entry, Isolation, Limits
+from arena.sockets import check_path, socket_path
 
-_ADDRESS: Final = re.compile(r"[^\s/]+:[0-9]{1,5}|unix:/\S+")
+_ADDRESS: Final = re.compile(r"[^\s/]+:[0-9]{1,5}|unix:/.+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ def at_address(address: str) -> ChosenBot:
     """Return a bot that serves at an address; raise BadInput where that is none."""
     if not _ADDRESS.fullmatch(address):
         raise BadInput(f"{address!r} is no address: write host:port or unix:/path/of/socket")
+    if path := socket_path(address):
+        check_path(path)
     return ChosenBot(Entry(address, address=address), TimeControl())
 
 

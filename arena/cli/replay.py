@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -172,9 +170,9 @@ async def _transport(bot: ChosenBot, time: TimeControl) -> AsyncIterator[Transpo
     """Offer what makes players of a bot, in the sandbox if it works; at the end nothing of them is left."""
     from arena.players.base import Setup, find_transport
     from arena.players.isolation import enforce
+    from arena.sockets import private_folder
 
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    try:
+    with private_folder() as folder:
         enforcement = await enforce(bot.isolation, bot.limits, folder) if bot.entry.launched else None
         sandbox = enforcement.sandbox if enforcement else None
         transport = find_transport(bot.entry)(Setup(time, folder, asyncio.Semaphore(1), _tell, sandbox))
@@ -182,8 +180,6 @@ async def _transport(bot: ChosenBot, time: TimeControl) -> AsyncIterator[Transpo
             yield transport
         finally:
             await transport.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tell(text: str) -> None:

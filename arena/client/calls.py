@@ -14,6 +14,7 @@ from arena.client.address import ServerAddress
 from arena.client.errors import error_of
 from arena.errors import ArenaError, BadInput
 from arena.pem import check_pair, read_pem
+from arena.sockets import grpc_target
 from arena.v1 import arena_pb2_grpc
 
 R = TypeVar("R")
@@ -65,11 +66,12 @@ async def stub_of(server: ServerAddress) -> AsyncIterator[tuple[Stub, Metadata]]
         raise BadInput(
             f"the token is not sent to {server.address} without TLS, where it could be overheard: leave --plaintext out"
         )
+    target = grpc_target(server.address)
     metadata: Metadata = (("authorization", f"Bearer {server.token}"),) if server.token else ()
     if server.encrypted:
-        channel = grpc.aio.secure_channel(server.address, _credentials(server), options=_OPTIONS)
+        channel = grpc.aio.secure_channel(target, _credentials(server), options=_OPTIONS)
     else:
-        channel = grpc.aio.insecure_channel(server.address, options=_LOCAL_OPTIONS if server.local else _OPTIONS)
+        channel = grpc.aio.insecure_channel(target, options=_LOCAL_OPTIONS if server.local else _OPTIONS)
     async with channel:
         yield arena_pb2_grpc.ArenaServiceStub(channel), metadata
 

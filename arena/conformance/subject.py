@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from arena import wire
 from arena.clock import TimeControl
@@ -29,6 +26,7 @@ from arena.players.isolation import Enforcement, enforce
 from arena.players.launcher import Launcher, make_command
 from arena.players.process import Exit
 from arena.settings import Entry, Isolation, Limits
+from arena.sockets import private_folder
 
 LOOK = 0.05
 """Seconds between two looks at the bot's processes."""
@@ -171,8 +169,7 @@ async def _watch(subject: Subject) -> None:
 @asynccontextmanager
 async def open_subject(entry: Entry, time: TimeControl, isolation: Isolation, limits: Limits) -> AsyncIterator[Subject]:
     """Offer the bot, not started yet; at the end nothing of it is left. Raises BadInput as `enforce` does."""
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    try:
+    with private_folder() as folder:
         enforcement = await enforce(isolation, limits, folder) if entry.launched else None
         setup = Setup(time, folder, asyncio.Semaphore(1), sandbox=enforcement.sandbox if enforcement else None)
         launcher = Launcher(setup)
@@ -185,5 +182,3 @@ async def open_subject(entry: Entry, time: TimeControl, isolation: Isolation, li
             await asyncio.wait({watching})
             await subject.close()
             await launcher.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from arena.players.launcher import LaunchedBot
 from arena.players.process import Exit
 from arena.players.watchdog import family, resident
+from arena.sockets import socket_path
 from arena.text import clean_line
 
 _PARENT, _SESSION, _TIMES = (
@@ -86,7 +87,8 @@ class WatchedBot(LaunchedBot):
         return Ending(process.ended.result(), seconds, left)
 
     def _socket_exists(self) -> bool:
-        return self._address.startswith("unix:") and os.path.lexists(self._address.removeprefix("unix:"))
+        path = socket_path(self._address)
+        return path is not None and os.path.lexists(path)
 
     def _processes(self) -> list[int]:
         """Return the bot's process and all that it started: what is below whoever adopts its orphans."""

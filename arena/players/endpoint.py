@@ -6,10 +6,11 @@ import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from arena.errors import BotUnusable, Refused
+from arena.errors import BadInput, BotUnusable
 from arena.players.addresses import public_target
 from arena.players.process import Exit
 from arena.settings import Entry
+from arena.sockets import grpc_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,11 @@ class Address(Endpoint):
 
     async def open(self, deadline: float) -> Target:
         """Return the address; by its numbers, looked up now, where it has to be public."""
-        if not self._entry.public_only:
-            return Target(self._entry.address)
         try:
+            if not self._entry.public_only:
+                return Target(grpc_target(self._entry.address))
             return Target(await public_target(self._entry.address), authority=self._entry.address)
-        except Refused as refusal:
+        except BadInput as refusal:
             raise BotUnusable(f"bot {self._entry.name}: {refusal}") from None
 
     async def explain(self, reason: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ from arena.errors import BadInput, BotUnusable
 from arena.players.process import PATIENCE, Supervisor
 from arena.players.sandbox import SOCKET, Sandbox, find_bubblewrap
 from arena.settings import Entry, Isolation, Limits
+from arena.sockets import private_folder
 
 _PROBE: Final = "import socket, sys, time; socket.socket(socket.AF_UNIX).bind(sys.argv[1]); time.sleep(60)"
 _LAST_WORDS: Final = 2.0
@@ -65,8 +65,8 @@ async def enforce(wanted: Isolation, limits: Limits, folder: Path, hidden: tuple
 
 async def try_isolation(wanted: Isolation, limits: Limits) -> Enforcement:
     """Find out what can be enforced, otherwise as `enforce`."""
-    with tempfile.TemporaryDirectory(prefix="arena-") as folder:
-        return await enforce(wanted, limits, Path(folder))
+    with private_folder() as folder:
+        return await enforce(wanted, limits, folder)
 
 
 def _missing() -> str:

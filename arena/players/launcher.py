@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 
-from arena.errors import BotUnusable
+from arena.errors import BadInput, BotUnusable
 from arena.players.base import Player, Setup, Transport
 from arena.players.connection import Connection
 from arena.players.endpoint import Endpoint, Target
@@ -28,6 +28,7 @@ from arena.players.lag import Lag
 from arena.players.process import Command, Exit, Process, Supervisor
 from arena.players.sandbox import PORT, SOCKET, Sandbox
 from arena.settings import Entry
+from arena.sockets import check_path, grpc_target
 
 ADDRESS_VARIABLE = "ARENA_BOT_ADDRESS"
 
@@ -36,7 +37,6 @@ STOP_GRACE = 0.5
 
 _LOOK_AGAIN = 0.005
 _SEEN = "; in the sandbox it sees only the files that its command names, unless its entry names their `directory`"
-_LONGEST_SOCKET_PATH = 103
 _LONGEST_OUTPUT_SHOWN = 10
 
 _INHERITED = frozenset(
@@ -145,11 +145,11 @@ class LaunchedBot(Endpoint):
             self._address = f"127.0.0.1:{_free_port()}"
         else:
             self._folder = self._launcher.make_folder()
-            self._address = f"unix:{self._folder / 'bot.sock'}"
+            self._address = _address_in(self._folder)
         process = await self._launch(make_command(self._entry, self._address))
         if self._launcher.freezes:
             self._freezer = Freezer(parent_of(process.pid))
-        return Target(self._address)
+        return Target(grpc_target(self._address))
 
     async def _open_in(self, sandbox: Sandbox, deadline: float) -> Target:
         """Start the process in the sandbox, wait for its socket, and return where that can be dialled."""
@@ -255,11 +255,9 @@ class Launcher(Transport):
         return log
 
     def make_folder(self) -> Path:
-        """Make a new private folder for one socket; raise BotUnusable if its path is too long for a socket's."""
+        """Make a new private folder for one instance."""
         self.folders += 1
         folder = self._setup.folder / token_hex(3)  # not a number, which would tell who started when
-        if len(os.fsencode(folder / "bot.sock")) > _LONGEST_SOCKET_PATH:
-            raise BotUnusable(f"the path {folder} is too long for a socket; set TMPDIR to a shorter one, such as /tmp")
         folder.mkdir(mode=0o700, parents=True)
         return folder
 
@@ -299,6 +297,16 @@ def _open_socket(path: str) -> int:
         os.close(descriptor)
         raise OSError(f"{SOCKET} is no socket")
     return descriptor
+
+
+def _address_in(folder: Path) -> str:
+    """Return where a bot serves in a folder; raise BotUnusable where it can't."""
+    path = folder / "bot.sock"
+    try:
+        check_path(path)
+    except BadInput as error:
+        raise BotUnusable(f"{error}: set TMPDIR") from error
+    return f"unix:{path}"
 
 
 def _free_port() -> int:

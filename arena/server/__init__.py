@@ -24,7 +24,7 @@ from arena.server.door import Door
 from arena.server.gate import STRANGERS, Exposure, Gate
 from arena.server.servicer import ArenaServicer
 from arena.server.status import status_of
-from arena.sockets import free_socket, is_local, owned_socket
+from arena.sockets import check_path, free_socket, grpc_target, is_local, owned_socket, socket_path
 from arena.store import Store
 from arena.submission.shelf import Shelf
 from arena.v1 import arena_pb2, arena_pb2_grpc
@@ -167,17 +167,19 @@ class ArenaServer:
         for name in ("", SERVICE):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         reflection.enable_server_reflection((SERVICE, HEALTH, reflection.SERVICE_NAME), self._server)
-        if address.startswith("unix:"):
-            free_socket(Path(address.removeprefix("unix:")))
+        path = socket_path(address)
+        if path is not None:
+            free_socket(path)
+        target = grpc_target(address)
         try:
             if credentials is None:
-                self.port = self._server.add_insecure_port(address)
+                self.port = self._server.add_insecure_port(target)
             else:
-                self.port = self._server.add_secure_port(address, credentials)
+                self.port = self._server.add_secure_port(target, credentials)
         except RuntimeError as error:
             await self._server.stop(None)
             reason = "it is in use, or no address of this machine"
-            if address.startswith("unix:") and not Path(address.removeprefix("unix:")).parent.is_dir():
+            if path is not None and not path.parent.is_dir():
                 reason = "its folder is not there"
             text = f"cannot serve at {address}: {reason}; choose another with --listen"
             raise BadInput(text) from error
@@ -185,6 +187,9 @@ class ArenaServer:
 
 def _check_address(address: str) -> None:
     """Raise BadInput where an address is none."""
+    if path := socket_path(address):
+        check_path(path)
+        return
     host, _, port = address.rpartition(":")
-    if not address.startswith("unix:") and (not host or not port.isdigit() or int(port) > 65535):
+    if not host or not port.isdigit() or int(port) > 65535:
         raise BadInput(f"{address} is no address: write host:port, as in 127.0.0.1:50050, or unix:/path")

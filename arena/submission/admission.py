@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -26,6 +24,7 @@ from arena.manifest import FILE, load_manifest
 from arena.players.base import Setup
 from arena.players.isolation import Enforcement, enforce
 from arena.settings import Entry, Isolation, Limits
+from arena.sockets import private_folder
 from arena.submission.archive import Bounds, check_tree, tree_digest, unpack
 from arena.submission.building import Allowance, build
 from arena.submission.concealment import Concealment
@@ -96,7 +95,7 @@ async def admit(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> A
     where it raises Refused, the step fails. Raises ArenaError where the arena itself is at fault, so that nothing is known of
     the bot.
     """
-    with shelf.staging() as staging, _private() as folder:
+    with shelf.staging() as staging, private_folder() as folder:
         admission = _Admission(version, shelf, terms, claim, staging, folder)
         ended = False
         for name in STEPS:
@@ -299,12 +298,3 @@ def _lines(outcome: Outcome) -> list[str]:
     cure = [f"   cure: {finding.cure}"] if finding.cure else []
     output = [f"      {written}" for written in finding.output.splitlines()]
     return [line, *cure, *(["   it wrote:"] if output else []), *output]
-
-
-@contextmanager
-def _private() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -7,9 +7,7 @@ beginning another time.
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
-import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -17,12 +15,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from os import environ
-from pathlib import Path
 from typing import Final
 
 from arena.competition import AdmissionStep, Deed, Program, State, Version
 from arena.errors import ArenaError, Refused
 from arena.finding import Verdict
+from arena.sockets import private_folder
 from arena.store import Store
 from arena.submission.admission import Claim, Event, Terms, admit
 from arena.submission.pipe import LINE_BYTES, decode, decode_claim, decode_event, encode, encode_order
@@ -148,8 +146,7 @@ class _Recording:
 
 async def _admit_apart(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> AsyncGenerator[Event, None]:
     """Admit in a process of its own; the same as `admit`."""
-    folder = Path(tempfile.mkdtemp(prefix="arena-"))
-    try:
+    with private_folder() as folder:
         worker = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "arena.submission.worker"),
             stdin=PIPE,
@@ -164,8 +161,6 @@ async def _admit_apart(version: Version, shelf: Shelf, terms: Terms, claim: Clai
                     yield event
         finally:
             await _end(worker)
-    finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 async def _follow(

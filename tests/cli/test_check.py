@@ -196,6 +196,7 @@ def test_progress_and_table_are_drawn_on_a_terminal() -> None:
         ([], "Name one bot"),
         (["mine", "--address", "127.0.0.1:1"], "Name one bot"),
         (["--address", "nowhere"], "'nowhere' is no address: write host:port or unix:/path/of/socket"),
+        (["--address", "unix:/" + "x" * 107], "the path has 108 bytes, and that of a socket can have 10"),
         (["nobody"], "'nobody' is no folder, address or program, and there is no bots.yaml"),
         (["."], "has no manifest: write bot.yaml"),
         (["a:1", "--game", "harts"], "No game is called 'harts'"),

@@ -13,6 +13,7 @@ from pathlib import Path
 import grpc
 import grpc.aio
 import pytest
+from odd_names import ODD_NAMES
 from player_fixtures import TIME
 
 from arena.clock import TimeControl
@@ -364,6 +365,23 @@ async def test_a_dialled_bot_plays(setup: Setup, decision: Ask, notices: list[st
     assert description.name == "Lowest"
     assert len(answer.choice.cards) == 3
     assert notices == []
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+async def test_a_socket_is_reached_whatever_a_uri_would_make_of_its_name(
+    setup: Setup, decision: Ask, name: str
+) -> None:
+    address = f"unix:{setup.folder}/{name}"
+    server, _ = await create_server(Lowest(), address)
+    player = Dialler(setup).player(Entry("afar", address=address), "0")
+
+    await player.start()
+    answer = await player.decide(decision(1))
+    await player.close()
+
+    assert [path.name for path in setup.folder.iterdir()] == [name]
+    assert answer.choice.cards
+    await server.stop(None)
 
 
 async def test_an_address_where_nobody_serves_is_named_with_the_cure(setup: Setup, tmp_path: Path) -> None:

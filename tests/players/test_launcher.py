@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from odd_names import ODD_NAMES
 from player_fixtures import BOT
 
 from arena.clock import TimeControl
@@ -21,6 +23,7 @@ from arena.players.base import Player, Setup
 from arena.players.launcher import Launcher, make_command, make_environment
 from arena.players.supervisor import Output, descendants
 from arena.settings import Entry
+from arena.sockets import private_folder
 
 Launch = Callable[..., Player]
 Ask = Callable[..., Decision]
@@ -127,8 +130,26 @@ def test_a_missing_directory_is_named(tmp_path: Path) -> None:
 async def test_a_folder_too_long_for_a_socket_is_refused(setup: Setup, tmp_path: Path) -> None:
     launcher = Launcher(replace(setup, folder=tmp_path / ("long" * 30)))
 
-    with pytest.raises(BotUnusable, match="too long for a socket; set TMPDIR"):
+    with pytest.raises(BotUnusable, match=r"the path has [0-9]+ bytes, .*: set TMPDIR"):
         await launcher.player(Entry("rogue", command=("python",), directory=tmp_path), "0").start()
+
+
+@pytest.mark.parametrize("name", [*ODD_NAMES, "a,comma", "long" * 30])
+async def test_a_bot_is_reached_whatever_tmpdir_is_called(
+    setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
+
+    with private_folder() as folder:
+        launcher = Launcher(replace(setup, folder=folder))
+        player = launcher.player(Entry("raw", command=("python", str(BOT), "honest"), directory=BOT.parent), "0")
+        description = await player.start()
+        await player.close()
+        await launcher.close()
+
+    assert description.name == "Red bot"
+    assert not folder.exists()
 
 
 def test_bots_get_neither_tokens_nor_proxies() -> None:
