@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.players.supervisor import descendants
+from arena.players.family import descendants
 
 pytest_plugins = ("player_fixtures",)
 

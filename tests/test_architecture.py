@@ -63,7 +63,9 @@ ALLOWED = {
 }
 """Where each package from elsewhere may be imported."""
 
-STANDALONE = {f"arena.players.{name}" for name in ("supervisor", "confinement", "watchdog", "inside", "relay")}
+STANDALONE = {
+    f"arena.players.{name}" for name in ("supervisor", "confinement", "watchdog", "family", "inside", "relay")
+}
 """What runs by itself, on nothing but the standard library."""
 
 LEADERBOARD_MAY_IMPORT = {"arena.results", "arena.text"}

@@ -33,10 +33,10 @@ from arena.decision import Decision
 from arena.errors import BotUnusable
 from arena.faults import Failure, FaultKind, substitute
 from arena.players.base import Player, Setup
+from arena.players.family import descendants
 from arena.players.freezer import PATIENCE
 from arena.players.launcher import Launcher
 from arena.players.sandbox import OPEN_FILES
-from arena.players.supervisor import descendants
 from arena.report import stored_document
 from arena.settings import Entry, Isolation, Limits, Settings
 from arena.store import Store

@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from arena.players.family import family
 from arena.players.launcher import LaunchedBot
 from arena.players.process import Exit
-from arena.players.watchdog import family, resident
+from arena.players.watchdog import resident
 from arena.sockets import socket_path
 from arena.text import clean_line
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from arena.players.watchdog import family
+from arena.players.family import family
 
 PATIENCE: Final = 0.2
 """Seconds for which an instance that is not being asked may go on, as long as it doesn't make use of that."""

@@ -25,6 +25,7 @@ import ctypes
 import json
 import os
 import re
+import select
 import selectors
 import shutil
 import signal
@@ -41,6 +42,7 @@ if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parents[2]))  # where `arena` is, which -I and -S leave out
 
 from arena.players.confinement import Confined
+from arena.players.family import descendants
 from arena.players.watchdog import Watchdog
 
 FAREWELL: Final = b"."
@@ -60,7 +62,7 @@ _CHUNK: Final = 1 << 16
 _CODES: Final = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")  # what a terminal might obey
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_POLL: Final = 0.02
+_POLL: Final = 0.02  # seconds; the end of a child is told at once
 _PATIENCE: Final = 5.0
 _SIGNALLED: Final = 128  # bubblewrap's exit code for a program that a signal ended, plus the signal
 
@@ -88,6 +90,11 @@ class Signals:
         signal.signal(signal.SIGHUP, self._nothing)
         signal.signal(signal.SIGTERM, self._end)
 
+    def wait(self, seconds: float) -> None:
+        """Wait for a signal, no longer than so many seconds, and forget those that have come."""
+        select.select([self.socket], [], [], seconds)
+        self.clear()
+
     def clear(self) -> None:
         """Forget the signals that have come."""
         with contextlib.suppress(BlockingIOError):
@@ -105,26 +112,6 @@ def reap() -> Iterator[tuple[int, int]]:
     """Yield process id and wait status of every child that has ended; raise ChildProcessError if there is no child."""
     while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
         yield ended
-
-
-def descendants(root: int, spared: Collection[int] = ()) -> list[int]:
-    """Return the living processes below `root`, apart from the spared ones and those below them. Linux only."""
-    children: dict[int, list[int]] = {}
-    dead = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            # The command's name comes in parentheses and may hold anything; state and parent follow it.
-            state, parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:2]
-            children.setdefault(int(parent), []).append(int(folder.name))
-            if state == b"Z":
-                dead.add(int(folder.name))
-    found: list[int] = []
-    queue = [root]
-    for pid in queue:
-        below = [child for child in children.get(pid, ()) if child not in spared]
-        queue += below
-        found += [child for child in below if child not in dead]
-    return found
 
 
 def kill(pids: Collection[int]) -> None:
@@ -340,7 +327,7 @@ class Keeper:
                     if pid == self._bot:
                         self._status = status
                 kill(descendants(os.getpid()))
-                time.sleep(_POLL / 10)
+                self._signals.wait(_POLL)
 
     def _report_end(self) -> None:
         self._output.read_rest()
@@ -437,7 +424,7 @@ class Supervisor:
                 self._keepers.difference_update([pid for pid, _ in reap()])
                 late = time.monotonic() > patience
                 kill(descendants(os.getpid(), () if late else self._keepers))
-                time.sleep(_POLL)
+                self._signals.wait(_POLL)
         if not self._farewell:
             shutil.rmtree(self._folder, ignore_errors=True)
 

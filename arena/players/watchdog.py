@@ -12,21 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from arena.players.family import family
+
 CALM, ALERT = 0.2, 0.05
 """Seconds between two looks: as a rule, and once half of what is allowed is used."""
 
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-
-
-def family(root: int) -> list[int]:
-    """Return a process and all below it, by their numbers."""
-    found = [root]
-    for pid in found:
-        with contextlib.suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - names are enough
-                with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children") as file:  # noqa: PTH123
-                    found += [int(child) for child in file.read().split()]
-    return found
 
 
 def resident(pid: int) -> int:

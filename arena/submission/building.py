@@ -24,12 +24,12 @@ from typing import Any, Final
 from arena.conformance.cures import with_output
 from arena.errors import ArenaError, BotUnusable, Refused
 from arena.finding import Finding, failed, passed, warned
+from arena.players.family import family
 from arena.players.isolation import Enforcement
 from arena.players.launcher import ADDRESS_VARIABLE, make_command
 from arena.players.process import Command, Exit, Process, Supervisor
 from arena.players.sandbox import BUILD_PROCESSES, BUILDERS
 from arena.players.supervisor import LOG_BYTES
-from arena.players.watchdog import family
 from arena.settings import Entry, Isolation, Limits
 from arena.submission.archive import Bounds, check_tree
 from arena.submission.concealment import LOG_BYTES as LOG_SHOWN

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from attacker import ARGUMENTS, Attacker, run
 
-from arena.players.supervisor import descendants
 from arena.store import Store
 from arena.tournament import disqualified_bots
 
@@ -22,7 +21,7 @@ class Load(Attacker):
                     found += [str(disqualified_bots(store, tournament)) for tournament in store.tournaments()]
             except Exception:
                 continue
-        if len(descendants(0)) > 10:
+        if len(list(Path("/proc").glob("[0-9]*"))) > 10:
             found.append("processes")
         return " ".join(found) or "nothing"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from programs import Arena, arena_in, environment
 
-from arena.players.supervisor import descendants
+from arena.players.family import descendants
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots" / "bots.yaml"

@@ -24,7 +24,7 @@ from arena.players import instance
 from arena.players.base import Answer, Player, Setup
 from arena.players.channel import STATUS_FAULTS
 from arena.players.connection import Dialler
-from arena.players.supervisor import descendants
+from arena.players.family import descendants
 from arena.sdk import Bot, create_server
 from arena.settings import Entry
 

@@ -16,10 +16,10 @@ from arena.clock import TimeControl
 from arena.decision import Decision
 from arena.players import launcher as launching
 from arena.players.base import Player, Setup
+from arena.players.family import descendants
 from arena.players.freezer import PATIENCE, find_groups
 from arena.players.launcher import Launcher
 from arena.players.sandbox import Sandbox
-from arena.players.supervisor import descendants
 from arena.settings import Entry
 
 BOT = Path(__file__).parent / "bots" / "misbehaving.py"

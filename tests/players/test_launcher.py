@@ -20,8 +20,9 @@ from arena.errors import BotUnusable
 from arena.faults import Failure
 from arena.players import supervisor
 from arena.players.base import Player, Setup
+from arena.players.family import descendants
 from arena.players.launcher import Launcher, make_command, make_environment
-from arena.players.supervisor import Output, descendants
+from arena.players.supervisor import Output
 from arena.settings import Entry
 from arena.sockets import private_folder
 

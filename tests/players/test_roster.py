@@ -14,8 +14,8 @@ from arena.decision import Decision
 from arena.errors import BadInput
 from arena.faults import Failure, FaultKind
 from arena.players.base import Setup
+from arena.players.family import descendants
 from arena.players.roster import Place, Roster
-from arena.players.supervisor import descendants
 from arena.settings import Entry
 
 BOTS = Path(__file__).parent / "bots"

@@ -22,12 +22,13 @@ from arena.errors import BadInput, BotUnusable
 from arena.faults import Failure, FaultKind
 from arena.players import isolation
 from arena.players.base import Player, Setup
+from arena.players.family import family
 from arena.players.isolation import enforce
 from arena.players.launcher import Launcher, find_socket, make_command
 from arena.players.process import Command, Process
 from arena.players.sandbox import SOCKET, Sandbox
 from arena.players.system_calls import REFUSED, make_filter
-from arena.players.watchdog import Watchdog, family, resident, share
+from arena.players.watchdog import Watchdog, resident, share
 from arena.settings import Entry, Isolation, Limits
 from arena.store import Store
 

@@ -18,9 +18,9 @@ from arena.decision import Decision
 from arena.errors import BotUnusable
 from arena.faults import Failure
 from arena.players.base import Player
+from arena.players.family import descendants
 from arena.players.launcher import Launcher
 from arena.players.process import Command
-from arena.players.supervisor import descendants
 
 BOTS = Path(__file__).parent / "bots"
 
@@ -152,6 +152,23 @@ async def test_a_bot_that_forks_without_end_is_killed(launcher: Launcher) -> Non
     await process.stop()
 
     assert not commands(b"sleep")
+
+
+async def test_a_process_whose_first_thread_has_ended_is_killed(launcher: Launcher) -> None:
+    headless = (
+        "import ctypes, os, threading, time; os.setsid();"
+        " threading.Thread(target=time.sleep, args=[3600]).start(); ctypes.CDLL(None).pthread_exit(None)"
+    )
+    starting = ("/bin/sh", "-c", f"{sys.executable} -I -S -c '{headless}' & echo $!; wait")
+    process = await launcher.supervisor.launch(Command(starting, {}, Path("/")))
+    while not (output := await process.output()):
+        await asyncio.sleep(0.01)
+    state = Path(f"/proc/{output}/stat")
+    await asyncio.to_thread(wait_until, lambda: b") Z " in state.read_bytes())
+
+    await process.stop()
+
+    assert not state.exists()
 
 
 async def test_the_tail_of_the_output_is_bounded_and_clean(launcher: Launcher) -> None:

@@ -18,8 +18,8 @@ from sandboxes import ENFORCED, needs_sandbox
 from submitted_bots import ROOT, TERMS, admitted, submit
 
 from arena.finding import Finding, Verdict
+from arena.players.family import descendants
 from arena.players.isolation import Enforcement
-from arena.players.supervisor import descendants
 from arena.settings import Isolation
 from arena.submission import building
 from arena.submission.archive import Bounds

@@ -20,7 +20,7 @@ from submitted_bots import BOTS, PYTHON, TERMS, submit
 from arena.competition import AdmissionStep, State, Version
 from arena.errors import ArenaError
 from arena.finding import Verdict
-from arena.players.supervisor import descendants
+from arena.players.family import descendants
 from arena.store import Store
 from arena.submission import pipe
 from arena.submission.admission import Event, StepBegun
