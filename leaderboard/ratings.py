@@ -3,13 +3,14 @@
 Elo is the pairwise Bradley-Terry maximum likelihood over all pairs of sides at a table (see `comparisons`, `bradley_terry`).
 Tables of a board share their luck, and pairs of a table share a bot, so the covariance is a sandwich clustered by board; with
 fewer than 100 boards (but no fewer than bots) it comes from a bootstrap over boards. Whatever can't be said is None: there is
-never a NaN, an infinity or an error of 0.
+never a NaN, an infinity or, but for the anchor, an error of 0.
 
 - Bots that are set apart, as disqualified ones, are rated with the others, but the means that ratings and points are relative
   to are those of the others alone.
-- The error is that of the rating relative to the mean of the pool. Where some bots only ever beat (or lost to) others,
-  directly or through third ones, only the virtual draws hold them at a distance: then the pool of a bot are those with which
-  it exchanged wins, and a bot alone in its pool has no error.
+- The error is that of the rating relative to the mean of the pool, in which each bot counts by its boards: so a bot that has
+  hardly played makes nobody else unsure. With an anchor it is relative to the anchor, whose own is 0. Where some bots only
+  ever beat (or lost to) others, directly or through third ones, only the virtual draws hold them at a distance: then the pool
+  of a bot are those with which it exchanged wins, and a bot alone in its pool has no error.
 - A bot that met others on fewer than two boards has a rating and no error. Few boards widen its error by Student's t.
 - Bots that never met, not even through others, can't be compared; each such group has a mean of its own (`groups`).
 """
@@ -25,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.results import Result
-from leaderboard import graph
+from leaderboard import graph, ranks
 from leaderboard.bootstrap import scatter
 from leaderboard.bradley_terry import ELO, expected, fit, information
+from leaderboard.chance import Spread
 from leaderboard.columns import Columns, Whole
 from leaderboard.comparisons import Comparisons, Floats
 from leaderboard.covariance import NORMAL_95, boards_met, clustered, widening
@@ -38,8 +40,9 @@ MEAN = 1500.0
 FEW_BOARDS = 100
 """With fewer boards than this, errors come from a bootstrap."""
 
-_DRAWS = 2000
 _NOTHING = 1e-9
+
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Rating:
     bot: str
     elo: float | None
     error: float | None
-    """Half the width of the 95 % interval, in Elo."""
+    """Half the width of the 95 % interval, in Elo, relative to the pool's mean by boards, or to the anchor."""
     points_per_deal: float | None
     """Penalty points per deal as they fell: lower is better."""
     relative_points: float | None
@@ -91,44 +94,73 @@ class Ratings:
         """Return how many points a deal the bot costs more than the other, as `difference` does for Elo."""
         return self._difference(bot, other, self._points, self._points_covariance)
 
-    def superiority(self, bot: str, other: str) -> float | None:
-        """Return how likely the bot is truly stronger than the other."""
-        difference = self.difference(bot, other)
-        if difference is None:
-            return None
-        ahead, error = difference
-        return 0.5 * math.erfc(-NORMAL_95 * ahead / error / math.sqrt(2))
+    def chances(self, pairs: Iterable[tuple[str, str]]) -> list[float | None]:
+        """Return, for each pair, how likely the first bot is truly the stronger one; None where the results don't say it.
+
+        A probability given all results, not a significance: of many that are said to be 0.9, nine in ten are true. The prior
+        that it takes is estimated from all bots that can be compared with the pair (see `leaderboard.chance`).
+        """
+        indices = [(self._index(bot), self._index(other)) for bot, other in pairs]
+        spreads = {group: self._spread(group) for group in sorted({int(self._group[one]) for one, _ in indices})}
+        return [self._chance(one, two, spreads[int(self._group[one])]) for one, two in indices]
 
     def separable(self, bots: Sequence[str]) -> NDArray[np.bool_]:
         """Return, for each two of the bots, whether the results tell them apart at 95 %."""
         some = np.array([self._index(bot) for bot in bots], np.intp)
         comparable = (self._group[some][:, None] == self._group[some]) & self._known[some][:, None] & self._known[some]
-        variances = np.diagonal(self._covariance)[some]
-        variance = variances[:, None] + variances - 2 * self._covariance[np.ix_(some, some)]
-        difference = self._elo[some][:, None] - self._elo[some]
+        difference, variance = self._differences(some)
         return np.asarray(comparable & (variance >= _NOTHING) & (difference**2 > NORMAL_95**2 * variance))
 
-    def rank_intervals(self, bots: Iterable[str]) -> dict[str, tuple[int, int] | None]:
+    def rank_intervals(self, bots: Iterable[str], *, together: bool = False) -> dict[str, tuple[int, int] | None]:
         """Return the ranks among the bots that each of them has with 95 %, from seeded draws of the estimate's distribution.
 
-        A bot that can't be compared may stand anywhere: it has no interval itself, and lengthens those of the others.
+        Each interval alone holds with 95 %, so of many some are wrong, and that of whoever is on top more often; `together`,
+        all of them hold at once with 95 %: these are for prizes. A bot that can't be compared may stand anywhere: it has no
+        interval itself, and lengthens those of the others.
         """
         indices = np.array(sorted({self._index(bot) for bot in bots}), np.intp)
         intervals: dict[str, tuple[int, int] | None] = {self.ratings[index].bot: None for index in indices}
         random = np.random.default_rng(self.seed)
         for group in np.unique(self._group[indices]):
             members = indices[(self._group[indices] == group) & self._known[indices]]
-            lowest, highest = _ranks(self._elo[members], self._covariance[np.ix_(members, members)], random)
+            if not members.size:
+                continue
+            errors = ranks.draw_errors(self._covariance[np.ix_(members, members)], random)
+            if together:
+                freedom = int(np.median([self.ratings[index].boards for index in members])) - 1
+                lowest, highest = ranks.together(*self._differences(members), errors, max(freedom, 1), random)
+            else:
+                lowest, highest = ranks.each(self._elo[members], errors)
             for index, low, high in zip(members, lowest, highest + len(indices) - len(members), strict=True):
                 intervals[self.ratings[index].bot] = (int(low), int(high))
         return intervals
 
+    def _differences(self, indices: Indices) -> tuple[Floats, Floats]:
+        """Return by how much each bot (row) is rated above each (column), and the variances of the errors of that."""
+        variances = np.diagonal(self._covariance)[indices]
+        variance = variances[:, None] + variances - 2 * self._covariance[np.ix_(indices, indices)]
+        return self._elo[indices][:, None] - self._elo[indices], variance
+
+    def _spread(self, group: int) -> Spread:
+        members = np.flatnonzero((self._group == group) & self._known)
+        difference, variance = self._differences(members)
+        pairs = np.triu(variance >= _NOTHING, 1)
+        return Spread.of(difference[pairs], variance[pairs], len(members))
+
+    def _chance(self, one: int, two: int, spread: Spread) -> float | None:
+        found = self._between(one, two, self._elo, self._covariance)
+        return float(spread.chances(*map(np.atleast_1d, found))[0]) if found else None
+
     def _difference(self, bot: str, other: str, values: Floats, covariance: Floats) -> tuple[float, float] | None:
-        one, two = self._index(bot), self._index(other)
-        variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
+        found = self._between(self._index(bot), self._index(other), values, covariance)
+        return (found[0], NORMAL_95 * math.sqrt(found[1])) if found else None
+
+    def _between(self, one: int, two: int, values: Floats, covariance: Floats) -> tuple[float, float] | None:
+        """Return the difference of two values and the variance of its error; None if unknown."""
+        variance = float(covariance[one, one] + covariance[two, two] - 2 * covariance[one, two])
         if self._group[one] != self._group[two] or not (self._known[one] and self._known[two]) or variance < _NOTHING:
             return None
-        return float(values[one] - values[two]), NORMAL_95 * math.sqrt(variance)
+        return float(values[one] - values[two]), variance
 
     def _index(self, bot: str) -> int:
         index = bisect_left(self.ratings, bot, key=lambda rating: rating.bot)
@@ -156,19 +188,21 @@ def rate(
     bootstrap = comparisons.bots <= comparisons.boards < FEW_BOARDS
     widen = np.array([widening(int(boards)) if boards > 1 else 1.0 for boards in met])
     scattered = _scatter(comparisons, total, strengths, seed, bootstrap=bootstrap)
-    counted = np.array([bot not in apart for bot in columns.bots], np.bool_)
-    within = _weights(group, counted)
-    covariance = ELO**2 * _relative(scattered, within) * np.outer(widen, widen)
+    ranked = np.array([bot not in apart for bot in columns.bots], np.float64)
+    played = np.maximum(met, 1) * ranked
+    within = _means(group, ranked)
+    covariance = ELO**2 * _relative(scattered, _means(group, met)) * np.outer(widen, widen)
     points, points_covariance = relative_points(comparisons, total, group)
-    points_covariance = _relative(points_covariance * np.outer(widen, widen), within)
+    points_covariance = _relative(points_covariance, _means(group, met)) * np.outer(widen, widen)
     elo = _place(ELO * strengths, group, within, columns.bots, anchor)
+    against = None if anchor is None else columns.bots.index(anchor)
     return Ratings(
         ratings=_rows(
             columns,
             elo=_known_only(elo, met > 0),
-            error=_errors(np.diagonal(_relative(covariance, _weights(pool, counted))), met > 1),
+            error=_rating_errors(covariance, pool, group, played, met > 1, against),
             relative_points=_known_only(points - within @ points, met > 0),
-            relative_points_error=_errors(np.diagonal(points_covariance), met > 1),
+            relative_points_error=_errors(np.diagonal(_relative(points_covariance, _means(group, played))), met > 1),
         ),
         boards=columns.boards,
         groups=tuple(
@@ -200,18 +234,33 @@ def _scatter(comparisons: Comparisons, total: Comparisons, strengths: Floats, se
     return np.asarray(inverse @ middle @ inverse)
 
 
-def _weights(group: Whole, counted: NDArray[np.bool_]) -> Floats:
-    """Return what makes of values the mean of each one's group: of those that are counted, or of all where none is."""
+def _means(group: Whole, weight: Whole | Floats) -> Floats:
+    """Return what makes of values the weighted mean of each one's group; it is plain where nobody in a group has a weight."""
     together = group[:, None] == group
-    mine = together & counted
-    mine |= together & ~mine.any(axis=1, keepdims=True)
+    mine = together * weight
+    mine += together * (mine.sum(axis=1, keepdims=True) == 0)
     return np.asarray(mine / mine.sum(axis=1, keepdims=True))
 
 
 def _relative(covariance: Floats, means: Floats) -> Floats:
-    """Turn the covariance of values into that of values less the means that `_weights` makes."""
+    """Turn the covariance of values into that of values less the means that `_means` makes."""
     centred = covariance - means @ covariance
     return np.asarray(centred - centred @ means.T)
+
+
+def _rating_errors(
+    covariance: Floats, pool: Whole, group: Whole, weight: Floats, known: NDArray[np.bool_], anchor: int | None
+) -> list[float | None]:
+    """Return the errors against the weighted mean of each bot's pool, or against the anchor where it is in it."""
+    if anchor is None:
+        return _errors(np.diagonal(_relative(covariance, _means(pool, weight))), known)
+    beside = pool == pool[anchor]
+    weight = np.where(beside, np.arange(len(pool)) == anchor, weight)
+    known = known & np.where(beside, known[anchor], group != group[anchor])
+    errors = _errors(np.diagonal(_relative(covariance, _means(pool, weight))), known)
+    if known[anchor]:
+        errors[anchor] = 0.0
+    return errors
 
 
 def _place(elo: Floats, group: Whole, means: Floats, bots: Sequence[str], anchor: str | None) -> Floats:
@@ -220,16 +269,6 @@ def _place(elo: Floats, group: Whole, means: Floats, bots: Sequence[str], anchor
     if anchor is not None:
         middle[group == group[bots.index(anchor)]] = elo[bots.index(anchor)]
     return np.asarray(MEAN + elo - middle)
-
-
-def _ranks(elo: Floats, covariance: Floats, random: np.random.Generator) -> tuple[Whole, Whole]:
-    """Return the lowest and the highest rank of each in 95 % of draws."""
-    count = len(elo)
-    jitter = 1e-9 * max(float(np.diagonal(covariance).max(initial=0.0)), _NOTHING)
-    root = np.linalg.cholesky(covariance + jitter * np.eye(count))
-    draws = elo + random.standard_normal((_DRAWS, count)) @ root.T
-    ranks = 1 + np.sort(np.argsort(np.argsort(-draws, axis=1), axis=1), axis=0)
-    return ranks[math.floor(0.025 * _DRAWS)], ranks[math.ceil(0.975 * _DRAWS) - 1]
 
 
 def _known_only(values: Floats, known: NDArray[np.bool_]) -> list[float | None]:

@@ -69,7 +69,9 @@ class Signs:
         return UNKNOWN if value is None else self._with_minus(f"{round(value, 2) + 0.0:+.2f}")
 
     def error(self, value: float | None, decimals: int) -> str:
-        """Write an error; one that would round to nothing as the smallest that can be written."""
+        """Write an error; one that would round to nothing as the smallest that can be written, but for the anchor's, 0."""
+        if value == 0:
+            return f"{self.plus_minus}0"
         return UNKNOWN if value is None else f"{self.plus_minus}{max(value, 10.0**-decimals):.{decimals}f}"
 
     def interval(self, interval: tuple[int, int] | None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,14 @@ class Row:
     bot: str
     elo: float | None
     error: float | None
-    """Half the width of the 95 % interval of the rating, relative to the mean of the pool without the disqualified."""
+    """Half the width of the 95 % interval of the rating, relative to the mean of the pool without the disqualified, each bot
+    counting by its boards; or to the anchor, whose own error is 0."""
     rank_interval: tuple[int, int] | None
-    """The best and the worst rank that the bot truly has, with 95 %; it holds the ranks of all that it can't be told from."""
+    """The best and the worst rank that the bot truly has, with 95 % each; it holds the ranks of all it can't be told from."""
+    joint_rank_interval: tuple[int, int] | None
+    """The same, with 95 % that the intervals of all rows hold at once: what a prize hangs on."""
     superiority: float | None
-    """How likely the bot is truly stronger than that of the next row."""
+    """How likely the bot is truly stronger than that of the next row, a probability (see `leaderboard.chance`)."""
     unseparated: tuple[int, ...]
     """The numbers, from 1, of the groups of neighbouring rows no two of which can be told apart at 95 %, that it is in."""
     points_per_deal: float | None
@@ -188,19 +192,22 @@ def _order(rating: Rating) -> tuple[float, float, str]:
 
 def _ranked_rows(ranked: Sequence[Rating], ratings: Ratings, clean: dict[str, Rating]) -> tuple[Row, ...]:
     bots = [rating.bot for rating in ranked]
-    intervals = ratings.rank_intervals(bots)
+    intervals, together = ratings.rank_intervals(bots), ratings.rank_intervals(bots, together=True)
+    chances = [*ratings.chances(pairwise(bots)), None]
     runs = unseparated_runs(ratings.separable(bots))
     ranks: list[int] = []
     for index, rating in enumerate(ranked):
         tied = index > 0 and _order(rating)[:2] == _order(ranked[index - 1])[:2]
         ranks.append(ranks[-1] if tied else index + 1)
+    each = [_around(intervals[bot], _reach(index, runs, ranks)) for index, bot in enumerate(bots)]
     return tuple(
         _row(
             rating,
             clean.get(rating.bot),
             rank=ranks[index],
-            rank_interval=_around(intervals[rating.bot], _reach(index, runs, ranks)),
-            superiority=ratings.superiority(rating.bot, bots[index + 1]) if index + 1 < len(bots) else None,
+            rank_interval=each[index],
+            joint_rank_interval=_around(together[rating.bot], each[index] or ()),
+            superiority=chances[index],
             unseparated=tuple(number for number, run in enumerate(runs, start=1) if index in run),
         )
         for index, rating in enumerate(ranked)
@@ -223,6 +230,7 @@ def _row(
     *,
     rank: int | None = None,
     rank_interval: tuple[int, int] | None = None,
+    joint_rank_interval: tuple[int, int] | None = None,
     superiority: float | None = None,
     unseparated: tuple[int, ...] = (),
 ) -> Row:
@@ -232,6 +240,7 @@ def _row(
         elo=rating.elo,
         error=rating.error,
         rank_interval=rank_interval,
+        joint_rank_interval=joint_rank_interval,
         superiority=superiority,
         unseparated=unseparated,
         points_per_deal=rating.points_per_deal,

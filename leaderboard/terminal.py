@@ -138,7 +138,13 @@ def _rating_columns(standings: Standings, signs: Signs) -> list[_Column]:
             legend=f"{error} (bootstrap)." if standings.bootstrap else f"{error}.",
         ),
         _unseparated_column(rows, signs),
-        _Column("Ranks", tuple(signs.interval(row.rank_interval) for row in rows), 8, style=lambda _: ""),
+        _Column(
+            "Ranks",
+            tuple(signs.interval(row.rank_interval) for row in rows),
+            8,
+            legend="Ranks: with 95 % each.",
+            style=lambda _: "",
+        ),
         _Column("> next", next_row, 5, legend="> next: chance to be the stronger.", style=lambda _: ""),
     ]
     return [column for column in columns if any(column.cells)]

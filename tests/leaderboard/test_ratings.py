@@ -119,7 +119,45 @@ def test_the_mean_is_1500_or_the_anchor_is() -> None:
     assert np.mean([rating.elo for rating in free.ratings]) == exactly(1500)
     assert anchored["c"].elo == exactly(1500)
     assert (anchored["a"].elo or 0) - (anchored["f"].elo or 0) == exactly((free["a"].elo or 0) - (free["f"].elo or 0))
-    assert [rating.error for rating in anchored.ratings] == [rating.error for rating in free.ratings]
+
+
+def test_with_an_anchor_errors_are_against_it_and_its_own_is_nothing() -> None:
+    ratings = rate(play("abcdef", 120), anchor="c")
+
+    assert ratings["c"].error == 0.0
+    for bot in "abdef":
+        difference = ratings.difference(bot, "c")
+        assert difference and ratings[bot].error == exactly(difference[1])
+
+
+def test_an_anchor_says_nothing_of_groups_that_it_never_met() -> None:
+    apart, alone = play("abcd", 120) + play("wxyz", 120, first=200), play("wxyz", 120, first=200)
+
+    anchored, free = rate(apart, anchor="a"), rate(alone)
+
+    assert [anchored[bot].error for bot in "wxyz"] == pytest.approx([free[bot].error for bot in "wxyz"], rel=0.1)
+
+
+def test_an_anchor_that_is_held_by_virtual_draws_alone_leaves_errors_open() -> None:
+    others = play("bcd", 150, players=3)
+    results = [result(one.board[0], ("a", *one.bots), (-1, *one.points), table=one.table) for one in others]
+
+    ratings = rate(results, anchor="a")
+
+    assert [rating.error for rating in ratings.ratings] == [0.0, None, None, None]
+
+
+@pytest.mark.parametrize("boards", [40, 240], ids=["bootstrap", "sandwich"])
+def test_a_bot_that_hardly_played_makes_nobody_else_unsure(boards: int) -> None:
+    results = play("abcdef", boards)
+    newcomer = [result(boards + number, "abcx", (3, 4, number, 1 + number)) for number in range(2)]
+
+    before, after = rate(results), rate([*results, *newcomer])
+
+    assert after["x"].error is None or after["x"].error > 200
+    for bot in "abcdef":
+        assert after[bot].error == pytest.approx(before[bot].error, rel=0.1)
+        assert after[bot].relative_points_error == pytest.approx(before[bot].relative_points_error, rel=0.1)
 
 
 def test_an_anchor_without_results_is_refused() -> None:
@@ -173,7 +211,7 @@ def test_one_board_gives_a_rating_and_no_error() -> None:
     ratings = rate(play("abcd", 1))
 
     assert all(rating.elo is not None and rating.error is None for rating in ratings.ratings)
-    assert ratings.superiority("a", "b") is None
+    assert ratings.chances([("a", "b")]) == [None]
     assert set(ratings.rank_intervals("abcd").values()) == {None}
 
 
@@ -187,7 +225,7 @@ def test_a_bot_that_won_everything_has_a_rating_and_no_error(boards: int) -> Non
     assert ratings["a"].error is None
     assert all(rating.error for rating in ratings.ratings[1:])
     assert max(figures(ratings)) == ratings["a"].elo
-    assert 0.5 < (ratings.superiority("a", "b") or 0) < 1
+    assert 0.5 < (ratings.chances([("a", "b")])[0] or 0) < 1
 
 
 def test_bots_that_always_tie_are_equal_without_an_error() -> None:
@@ -210,8 +248,7 @@ def test_groups_that_never_met_are_named_and_not_compared() -> None:
     ratings = rate(play("abcd", 20) + play("wxyz", 30, first=100))
 
     assert ratings.groups == (("a", "b", "c", "d"), ("w", "x", "y", "z"))
-    assert ratings.superiority("a", "w") is None
-    assert ratings.superiority("a", "b") is not None
+    assert [chance is None for chance in ratings.chances([("a", "w"), ("a", "b")])] == [True, False]
     assert sum(ratings[bot].elo or 0 for bot in "abcd") == exactly(6000)
     assert not ratings.separable("abcdwxyz")[:4, 4:].any()
     assert all(interval and interval[1] - interval[0] >= 4 for interval in ratings.rank_intervals("abcdwxyz").values())
@@ -268,33 +305,34 @@ def any_results(draw: st.DrawFn) -> list[Result]:
 def test_whatever_the_results_figures_are_finite_and_errors_not_nothing(results: list[Result]) -> None:
     ratings = rate(results)
     bots = [rating.bot for rating in ratings.ratings]
-    chances = [ratings.superiority(one, other) for one, other in permutations(bots, 2)]
+    chances = ratings.chances(permutations(bots, 2))
 
     assert all(math.isfinite(value) for value in figures(ratings))
     assert all(rating.error is None or rating.error > 1e-3 for rating in ratings.ratings)
     assert all(chance is None or 0 <= chance <= 1 for chance in chances)
     assert all(
         interval is None or 1 <= interval[0] <= interval[1] <= len(bots)
-        for interval in ratings.rank_intervals(bots).values()
+        for together in (False, True)
+        for interval in ratings.rank_intervals(bots, together=together).values()
     )
     assert sorted(bot for group in ratings.groups for bot in group) == bots
 
 
 @pytest.mark.parametrize(
-    ("won", "level", "intervals"),
+    ("won", "intervals"),
     [
-        pytest.param(106, (0.75, 0.85), {"a": (1, 2), "b": (1, 2)}, id="not sure"),
-        pytest.param(112, (0.95, 0.974), {"a": (1, 2), "b": (1, 2)}, id="not quite sure"),
-        pytest.param(117, (0.99, 0.999), {"a": (1, 1), "b": (2, 2)}, id="sure"),
+        pytest.param(106, {"a": (1, 2), "b": (1, 2)}, id="not sure"),
+        pytest.param(112, {"a": (1, 2), "b": (1, 2)}, id="not quite sure"),
+        pytest.param(117, {"a": (1, 1), "b": (2, 2)}, id="sure"),
     ],
 )
-def test_rank_intervals_of_two_bots_follow_from_superiority(
-    won: int, level: tuple[float, float], intervals: dict[str, tuple[int, int]]
+@pytest.mark.parametrize("together", [False, True], ids=["each", "together"])
+def test_ranks_of_two_bots_are_sure_where_their_difference_is(
+    won: int, intervals: dict[str, tuple[int, int]], *, together: bool
 ) -> None:
     ratings = rate([result(board, "ab", (0, 1) if board < won else (1, 0)) for board in range(200)])
 
-    assert level[0] < (ratings.superiority("a", "b") or 0) < level[1]
-    assert ratings.rank_intervals("ab") == intervals
+    assert ratings.rank_intervals("ab", together=together) == intervals
 
 
 # --- Order ---

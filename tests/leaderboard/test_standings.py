@@ -92,6 +92,14 @@ def test_rows_in_one_bracket_may_each_have_the_others_rank() -> None:
     assert bracketed
 
 
+def test_joint_rank_intervals_hold_those_of_each() -> None:
+    for boards in (2, 4, 20, 60, 200):
+        for row in make_standings(play("abcdefgh", boards)).rows:
+            each, joint = row.rank_interval, row.joint_rank_interval
+            assert (each is None) == (joint is None)
+            assert each is None or joint is None or joint[0] <= each[0] <= each[1] <= joint[1]
+
+
 def test_rank_intervals_hold_the_rank_and_narrow_with_boards() -> None:
     few, many = (make_standings(play("abcdef", boards)).rows for boards in (20, 1200))
 
@@ -156,17 +164,20 @@ def test_the_mean_of_those_ranked_is_1500_whoever_is_disqualified() -> None:
 
 
 def test_errors_are_against_the_mean_of_those_ranked() -> None:
-    """Two are ranked: each is as far from their mean as half their difference, and so is its error."""
+    """Two are ranked: each is as far from their mean as the other's share of the boards, and so is its error."""
     standings = make_standings(play("abcde", 120), disqualified="cde")
     ratings = rate(play("abcde", 120))
 
     difference = ratings.difference("a", "b")
     assert difference is not None
-    assert [row.error for row in standings.rows] == pytest.approx([difference[1] / 2] * 2, rel=1e-3)
+    shares = [row.boards / sum(row.boards for row in standings.rows) for row in standings.rows][::-1]
+    assert [row.error for row in standings.rows] == pytest.approx([difference[1] * share for share in shares], rel=1e-3)
     points = ratings.points_difference("a", "b")
     assert points is not None
     assert [row.relative_points for row in standings.rows] == pytest.approx([points[0] / 2, -points[0] / 2])
-    assert [row.relative_points_error for row in standings.rows] == pytest.approx([points[1] / 2] * 2, rel=1e-3)
+    assert [row.relative_points_error for row in standings.rows] == pytest.approx(
+        [points[1] * share for share in shares], rel=1e-3
+    )
 
 
 def test_the_disqualified_alone_are_against_each_other() -> None:

@@ -116,6 +116,7 @@ def test_the_legend_says_what_ratings_are_against() -> None:
     apart = make_standings(play("abcd", 20) + play("wxyz", 20, first=50))
 
     assert "error against b, by boards" in shown(anchored, width=120)
+    assert re.search(r"b +1500 +±0 ", shown(anchored, width=120))
     assert "error against the mean of those that met, by boards" in shown(apart, width=120)
 
 
