@@ -46,8 +46,9 @@ def stored_document(store: Store, tournament: Tournament, *, anchor: str | None 
     """
     settings = tournament.settings
     out = disqualified_bots(store, tournament)
+    bots = [entry.name for entry in tournament.entries]
     return document(
-        make_standings(store.results(tournament.id), anchor=anchor, disqualified=out),
+        make_standings(store.results(tournament.id), anchor=anchor, bots=bots, disqualified=out),
         tournament=tournament.id,
         game=settings.game,
         players=settings.players,
@@ -61,10 +62,10 @@ def stored_document(store: Store, tournament: Tournament, *, anchor: str | None 
     )
 
 
-def document_text(store: Store, tournament: str | None) -> tuple[str, str]:
-    """Return a tournament's id and its document as text, by id or its beginning; the latest for None.
+def document_text(store: Store, named: str | None) -> tuple[Tournament, str]:
+    """Return a tournament and its document as text: by id or its beginning, else the latest result.
 
     Raises BadInput where there is no such tournament.
     """
-    found = store.tournament(tournament)
-    return found.id, json.dumps(stored_document(store, found), indent=2)
+    tournament = store.latest_result(contest=True) if named is None else store.tournament(named)
+    return tournament, json.dumps(stored_document(store, tournament), indent=2)

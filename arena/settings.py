@@ -159,6 +159,11 @@ class Settings:
     isolation: Isolation = Isolation.AUTO
     limits: Limits = field(default_factory=Limits)
 
+    @property
+    def contest(self) -> bool:
+        """Whether it is a tournament in its own right: no comparison of two bots, and no other one's deals again."""
+        return self.comparison is None and self.substitution is None
+
     def to_json(self) -> dict[str, Any]:
         """Return the settings as values that JSON has; `from_json` makes the same settings of them."""
         return {

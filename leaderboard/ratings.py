@@ -21,6 +21,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,11 @@ class Rating:
     deals: int
     """Over all tables, copies counted each."""
     faults: int
+
+    @classmethod
+    def unknown(cls, bot: str) -> Self:
+        """Return what no results say of a bot."""
+        return cls(bot, None, None, None, None, None, boards=0, deals=0, faults=0)
 
 
 @dataclass(frozen=True, slots=True)

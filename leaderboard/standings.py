@@ -74,11 +74,17 @@ class Standings:
 
 
 def make_standings(
-    results: Iterable[Result] | Columns, *, anchor: str | None = None, disqualified: Iterable[str] = (), seed: int = 0
+    results: Iterable[Result] | Columns,
+    *,
+    anchor: str | None = None,
+    bots: Iterable[str] = (),
+    disqualified: Iterable[str] = (),
+    seed: int = 0,
 ) -> Standings:
     """Rate all bots, on all boards and on the clean ones, and put them in order.
 
-    Raises `ValueError` where the anchor has no results. Disqualified bots without results are left out.
+    Those of `bots` that have no results stand behind the others, without a rank. Raises `ValueError` where the anchor has no
+    results.
     """
     columns = results if isinstance(results, Columns) else Columns.of(results)
     out = frozenset(disqualified)
@@ -87,14 +93,14 @@ def make_standings(
     ranked = sorted(
         (rating for rating in ratings.ratings if rating.elo is not None and rating.bot not in out), key=_order
     )
-    unrated = [rating for rating in ratings.ratings if rating.elo is None and rating.bot not in out]
+    unplayed = [Rating.unknown(bot) for bot in sorted({*bots, *out} - set(columns.bots))]
+    listed = (*ratings.ratings, *unplayed)
+    unrated = [rating for rating in listed if rating.elo is None and rating.bot not in out]
     clean_by_bot = {rating.bot: rating for rating in clean.ratings}
     return Standings(
         rows=_ranked_rows(ranked, ratings, clean_by_bot)
         + tuple(_row(rating, clean_by_bot.get(rating.bot)) for rating in unrated),
-        disqualified=tuple(
-            _row(rating, clean_by_bot.get(rating.bot)) for rating in ratings.ratings if rating.bot in out
-        ),
+        disqualified=tuple(_row(rating, clean_by_bot.get(rating.bot)) for rating in listed if rating.bot in out),
         boards=ratings.boards,
         clean_boards=clean.boards,
         groups=ratings.groups,

@@ -43,14 +43,15 @@ class Leaderboard:
         signs = Signs(options.encoding)
         yield Text(signs.plain(f"{self.title} · {_count(self.standings.boards, 'board')}"), style="bold")
         yield Text()
-        if self.standings.rows:
+        if self.standings.boards:
             columns = _choose(self.standings, signs, options.max_width)
             yield _table(self.standings.rows, columns, signs)
             yield Text()
             for line in _legend(self.standings.rows, columns, options.max_width):
                 yield Text(line, style="dim")
         else:
-            yield Text("No results yet.", style="dim")
+            bots = ", ".join(signs.plain(row.bot) for row in self.standings.rows)
+            yield Text(f"No results yet of {bots}." if bots else "No results yet.", style="dim")
         for line in (*_warnings(self.standings), *self.notes):
             yield Text(signs.plain(line), style="yellow")
 
@@ -128,7 +129,8 @@ def _rating_columns(standings: Standings, signs: Signs) -> list[_Column]:
     rows, sign = standings.rows, signs.plus_minus
     error = f"{sign}95%: error against {_yardstick(standings, signs)}, by boards"
     elo = tuple(signs.number(row.elo, 0) for row in rows)
-    next_row = (*(signs.percent(row.superiority) for row in rows[:-1]), "")
+    ranked = sum(row.rank is not None for row in rows)
+    next_row = tuple(signs.percent(row.superiority) if number < ranked else "" for number, row in enumerate(rows, 1))
     columns = [
         _Column("Elo", elo, 10, style=lambda row: "dim" if row.elo is None else "bold cyan"),
         _Column(

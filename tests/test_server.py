@@ -68,7 +68,7 @@ async def events_of(
 
 async def test_a_server_plays_what_the_command_line_would(address: str, tmp_path: Path) -> None:
     events = await events_of(address)
-    document = await leaderboard_of_server(ServerAddress(address), None)
+    document, _ = await leaderboard_of_server(ServerAddress(address), None)
 
     assert isinstance(events[0], Started)
     assert isinstance(events[-1], Finished)
@@ -105,7 +105,7 @@ async def test_tournaments_are_listed_the_latest_first_page_by_page(address: str
 async def test_settings_can_be_overridden_from_afar(address: str) -> None:
     await events_of(address, overrides={"option": "moon=26\ntarget=50", "players": "4", "fill": "true"})
 
-    assert json.loads(await leaderboard_of_server(ServerAddress(address), ""))["players"] == 4
+    assert json.loads((await leaderboard_of_server(ServerAddress(address), ""))[0])["players"] == 4
 
 
 @pytest.mark.parametrize(

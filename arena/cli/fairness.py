@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from arena.cli.chosen_tournament import choose_tournament
 from arena.cli.options import json_option, store_option
 from arena.cli.output import make_console, print_json
 from arena.text import clean_line
@@ -37,7 +38,7 @@ Examples:
 @store_option
 @json_option
 def command(tournament: str | None, store: str, as_json: bool) -> None:
-    """Show how fair a tournament was: TOURNAMENT is an id or its beginning, the latest if left out.
+    """Show how fair a tournament was: TOURNAMENT is an id or its beginning, the latest finished one if left out.
 
     Points are penalty points a deal against the mean of the table, with 95 % errors over boards. What is marked with ! is
     more than chance shows once in twenty times: a hint to look closer, and no proof of anything.
@@ -46,7 +47,7 @@ def command(tournament: str | None, store: str, as_json: bool) -> None:
     from leaderboard.fairness import find_fairness
 
     with Store.open(store, create=False) as opened:
-        found = opened.tournament(tournament)
+        found = choose_tournament(opened, tournament, contest=True)
         fairness = find_fairness(opened.results(found.id))
     if as_json:
         print_json({"tournament": found.id, **rounded(asdict(fairness))})

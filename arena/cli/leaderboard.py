@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.chosen_tournament import in_play_text
 from arena.cli.options import server_of, server_options, store_option
-from arena.cli.output import make_console, print_json
+from arena.cli.output import make_console, print_json, print_note
 from arena.errors import BadInput
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def command(
     as_list: bool,
     **given: Any,
 ) -> None:
-    """Show the leaderboard of a tournament: TOURNAMENT is an id or its beginning, the latest if left out."""
+    """Show the leaderboard of a tournament: TOURNAMENT is an id or its beginning.
+
+    If left out it is the latest that is finished, with a line on a later one in play; or the latest, if none is finished yet.
+    """
     server = server_of(given)
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other: leave one of them out.")
@@ -108,19 +112,13 @@ def print_leaderboard(
     """Print a stored tournament's leaderboard to stdout; raise BadInput for an unknown tournament or anchor."""
     from arena.report import stored_document
 
+    found = store.latest_result(contest=True) if tournament is None else store.tournament(tournament)
     try:
-        values = stored_document(store, store.tournament(tournament), anchor=anchor)
+        values = stored_document(store, found, anchor=anchor)
     except ValueError as error:
         raise BadInput(str(error)) from error
-    if as_json:
-        print_json(values)
-    elif as_csv:
-        from leaderboard.standings import read_document
-        from leaderboard.terminal import csv_text
-
-        sys.stdout.write(csv_text(read_document(values)))
-    else:
-        make_console().print(make_leaderboard(values))
+    later = store.in_play(found) if tournament is None else None
+    _print_document(values, later, as_json=as_json, as_csv=as_csv)
 
 
 def make_leaderboard(values: Mapping[str, Any]) -> Leaderboard:
@@ -141,8 +139,24 @@ def print_server_leaderboard(server: ServerAddress, tournament: str | None, *, a
     """Print a server's leaderboard to stdout."""
     from arena.client import leaderboard_of_server
 
-    values = json.loads(asyncio.run(leaderboard_of_server(server, tournament)))
+    text, later = asyncio.run(leaderboard_of_server(server, tournament))
+    _print_document(json.loads(text), later, as_json=as_json)
+
+
+def _print_document(
+    values: Mapping[str, Any], later: ListedTournament | None, *, as_json: bool = False, as_csv: bool = False
+) -> None:
+    """Print a leaderboard, and a line on a later tournament that is in play: on stderr where programs read the rest."""
     if as_json:
         print_json(values)
+    elif as_csv:
+        from leaderboard.standings import read_document
+        from leaderboard.terminal import csv_text
+
+        sys.stdout.write(csv_text(read_document(values)))
     else:
-        make_console().print(make_leaderboard(values))
+        told = [in_play_text(later)] if later else []
+        make_console().print(make_leaderboard({**values, "notes": [*values["notes"], *told]}))
+        return
+    if later:
+        print_note(in_play_text(later))

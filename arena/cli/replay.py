@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from arena.cli.chosen_tournament import choose_tournament
 from arena.cli.numbers import WholeNumber
 from arena.cli.options import bots_option, json_option, store_option
 from arena.cli.output import make_console, print_json, print_note
@@ -52,7 +53,7 @@ def read_place(_context: click.Context, _parameter: click.Parameter, text: str) 
 @click.option("--seat", "seats", type=WholeNumber(0, 5), multiple=True, help="Only what was asked at this seat.")
 @click.option("--deal", "deals", type=WholeNumber(1), multiple=True, help="Only what was asked in this deal.")
 @click.option(
-    "--tournament", "tournament_id", metavar="ID", help="Its id or the beginning of it; the latest if not given."
+    "--tournament", "tournament_id", metavar="ID", help="Its id or its beginning [default: the latest finished one]."
 )
 @store_option
 @json_option
@@ -78,7 +79,7 @@ def command(
     bot = choose_bot([name], path)
     entry = bot.entry
     with Store.open(store, create=False) as opened:
-        tournament = opened.tournament(tournament_id)
+        tournament = choose_tournament(opened, tournament_id)
         played = _read(opened, tournament, *table)
     chosen = _seats(played, entry.name, seats)
     _refuse_other_deals(played, deals)

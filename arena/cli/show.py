@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cards import Card
+from arena.cli.chosen_tournament import choose_tournament
 from arena.cli.numbers import WholeNumber
 from arena.cli.options import store_option
 from arena.cli.output import make_console, print_json
@@ -35,7 +36,7 @@ Examples:
 )
 @click.argument("match", type=WholeNumber(1))
 @click.option(
-    "--tournament", "tournament_id", metavar="ID", help="Its id or the beginning of it; the latest if not given."
+    "--tournament", "tournament_id", metavar="ID", help="Its id or its beginning [default: the latest finished one]."
 )
 @click.option("--table", type=WholeNumber(0), help="Show the deals of this table trick by trick, numbered from 0.")
 @click.option("--deal", type=WholeNumber(1), help="Show this deal trick by trick, numbered from 1.")
@@ -67,7 +68,7 @@ def _read(where: str, tournament_id: str | None, match: int) -> tuple[Tournament
     from arena.store import Store
 
     with Store.open(where, create=False) as store:
-        tournament = store.tournament(tournament_id)
+        tournament = choose_tournament(store, tournament_id)
         played = store.records(tournament.id, match)
         if played:
             return tournament, played

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.chosen_tournament import choose_tournament
 from arena.cli.options import PACE, bots_option, json_option, pace_options, store_option
 from arena.cli.output import make_console, print_json
 from arena.errors import BadInput
@@ -36,7 +37,7 @@ Examples:
 @click.argument("bot")
 @click.argument("stand_in", metavar="STAND-IN")
 @click.option(
-    "--tournament", "tournament_id", metavar="ID", help="Its id or the beginning of it; the latest if not given."
+    "--tournament", "tournament_id", metavar="ID", help="Its id or its beginning [default: the latest finished one]."
 )
 @bots_option
 @pace_options
@@ -59,7 +60,7 @@ def command(
 
     config = load_config(path, {})
     with Store.open(store) as opened:
-        source = _source(opened, tournament_id)
+        source = choose_tournament(opened, tournament_id, contest=True)
         substitution = Substitution(source.id, bot, stand_in)
         matches = replayed_matches(opened, source, substitution)
         entries = _entries(source, config, path, matches, substitution)
@@ -73,14 +74,6 @@ def command(
         print_json(rounded({"tournament": played, "of": source.id, "bot": bot, "stand_in": stand_in, "changes": rows}))
     else:
         _print(changes, source, played, bot, stand_in)
-
-
-def _source(store: Store, tournament: str | None) -> Tournament:
-    """Return the tournament whose deals are played again: the latest that is no replay itself."""
-    if tournament is not None:
-        return store.tournament(tournament)
-    own = [found for found in store.tournaments() if found.settings.substitution is None]
-    return own[-1] if own else store.tournament()
 
 
 def _entries(

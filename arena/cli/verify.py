@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.chosen_tournament import choose_tournament
 from arena.cli.options import store_option
 from arena.cli.output import print_json
 from arena.errors import BadInput
@@ -49,8 +50,8 @@ Examples:
 def command(tournament: str | None, store: str, commitment: str | None, document: Path | None, as_json: bool) -> int:
     """Deal, play and score a tournament again from what is kept of it, and say where the first difference is, if any.
 
-    TOURNAMENT is an id or its beginning, the latest if left out. The exit code is 1 where there is a difference. Of an
-    unfinished tournament what was played is verified.
+    TOURNAMENT is an id or its beginning, the latest finished one if left out. The exit code is 1 where there is a
+    difference. Of an unfinished tournament what was played is verified.
     """
     from arena.difference import Difference
     from arena.store import Store
@@ -60,7 +61,7 @@ def command(tournament: str | None, store: str, commitment: str | None, document
     if commitment is not None and (len(commitment) != 64 or commitment.strip("0123456789abcdefABCDEF")):
         raise BadInput(f"--commitment is 64 hexadecimal digits, not {commitment!r}: copy it whole")
     with Store.open(store, create=False) as opened:
-        found = opened.tournament(_named(tournament, printed))
+        found = choose_tournament(opened, _named(tournament, printed))
         began = time.monotonic()
         try:
             verified = verify_tournament(opened, found, commitment=commitment, plan_of=partial(_plan, opened))

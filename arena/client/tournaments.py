@@ -91,10 +91,13 @@ async def list_tournaments(server: ServerAddress) -> list[ListedTournament]:
     return [decode_tournament(tournament) for page in found for tournament in page.tournaments]
 
 
-async def leaderboard_of_server(server: ServerAddress, tournament: str | None) -> str:
-    """Return a server's leaderboard as the JSON document of `arena tournament --json`."""
+async def leaderboard_of_server(server: ServerAddress, tournament: str | None) -> tuple[str, ListedTournament | None]:
+    """Return a server's leaderboard as the JSON document of `arena tournament --json`, the latest if none is named.
+
+    With it comes a later tournament that is in play, where there is one.
+    """
     request = arena_pb2.GetLeaderboardRequest(tournament=tournament or "")
     response = await call(
         server, lambda stub, metadata: stub.GetLeaderboard(request, timeout=UNARY_LIMIT, metadata=metadata)
     )
-    return response.document
+    return response.document, decode_tournament(response.in_play) if response.HasField("in_play") else None

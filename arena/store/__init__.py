@@ -208,6 +208,25 @@ class Store:
         known = ", ".join(tournament.id for tournament in self.tournaments()) or "none"
         raise BadInput(f"{self.place} has no tournament {id_or_prefix!r}; it has: {known}")
 
+    def latest_result(self, *, contest: bool = False) -> Tournament:
+        """Return whose results are meant where no tournament is named: the latest that is finished, or else the latest.
+
+        For a `contest` comparisons and replays count only where there is nothing else. Raises BadInput where there is none.
+        """
+        found = self.tournaments()
+        if not found:
+            return self.tournament()
+        order = [(not contest or each.settings.contest, each.finished is not None, i) for i, each in enumerate(found)]
+        return found[max(order)[-1]]
+
+    def in_play(self, shown: Tournament) -> ListedTournament | None:
+        """Return the latest tournament that began after the one that is shown and isn't finished, if there is one."""
+        later: list[Tournament] = []
+        for each in self.tournaments():
+            later = [] if each.id == shown.id else [*later, each]
+        unfinished = [each for each in later if each.finished is None and each.settings.contest]
+        return self.listed(unfinished[-1]) if unfinished else None
+
     def tournaments(self) -> list[Tournament]:
         """Return all tournaments, oldest first."""
         with self._database.reading() as connection:

@@ -389,14 +389,18 @@ class GetLeaderboardRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     TOURNAMENT_FIELD_NUMBER: builtins.int
+    PAIRS_FIELD_NUMBER: builtins.int
     tournament: builtins.str
-    """The tournament's id; empty for the latest."""
+    """The tournament's id; empty for the latest that is finished, or the latest where none is."""
+    pairs: builtins.bool
+    """Whether the document is to have what is known of each two bots; their number grows with the square of the bots."""
     def __init__(
         self,
         *,
         tournament: builtins.str = ...,
+        pairs: builtins.bool = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["tournament", b"tournament"]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["pairs", b"pairs", "tournament", b"tournament"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___GetLeaderboardRequest: typing_extensions.TypeAlias = GetLeaderboardRequest
@@ -409,17 +413,25 @@ class GetLeaderboardResponse(google.protobuf.message.Message):
 
     TOURNAMENT_FIELD_NUMBER: builtins.int
     DOCUMENT_FIELD_NUMBER: builtins.int
+    IN_PLAY_FIELD_NUMBER: builtins.int
     tournament: builtins.str
     """The tournament's id."""
     document: builtins.str
     """The leaderboard as the JSON document that `arena tournament --json` prints."""
+    @property
+    def in_play(self) -> Global___Tournament:
+        """A later tournament that isn't finished, where none was named and there is one."""
+
     def __init__(
         self,
         *,
         tournament: builtins.str = ...,
         document: builtins.str = ...,
+        in_play: Global___Tournament | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["document", b"document", "tournament", b"tournament"]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["in_play", b"in_play"]
+    def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["document", b"document", "in_play", b"in_play", "tournament", b"tournament"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___GetLeaderboardResponse: typing_extensions.TypeAlias = GetLeaderboardResponse

@@ -127,7 +127,7 @@ async def test_a_competition_from_the_first_submission_to_the_last_leaderboard(t
         assert [event.event for event in watched] == events
         assert [event.number for event in watched] == list(range(1, len(events) + 1))
         assert [event async for event in watch(running.address, "", 4)] == watched[3:]
-        board = json.loads(await leaderboard_of_server(running.address, None))
+        board = json.loads((await leaderboard_of_server(running.address, None))[0])
         assert {row["bot"] for row in board["standings"]} == {"python-bot", "go-bot", "node-bot", "careful-bob"}
         assert all(row["faults"] == 0 for row in board["standings"])
 
@@ -235,7 +235,7 @@ async def test_bots_of_the_house_take_empty_seats_and_each_fresh_tournament_has_
         first = await play(carol, boards=4)
         again = await play(carol, boards=4)
         fresh = await play(carol, boards=4, fresh=True)
-        board = json.loads(await leaderboard_of_server(running.address, None))
+        board = json.loads((await leaderboard_of_server(running.address, None))[0])
 
     assert any(isinstance(event, Notice) and "bots of the house" in event.text for event in first)
     assert {row["bot"] for row in board["standings"]} == {"hers", "counting", "careful", "lowest"}

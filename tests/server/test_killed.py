@@ -195,7 +195,7 @@ async def test_killed_in_a_match_the_tournament_goes_on_and_whoever_watches_too(
         assert progress.done == progress.matches
         assert numbers == list(range(1, len(numbers) + 1))
         assert len(matches) == len(set(matches))
-        assert '"Not finished' not in await leaderboard_of_server(server.address, None)
+        assert '"Not finished' not in (await leaderboard_of_server(server.address, None))[0]
         with pytest.raises(ArenaError):
             await leaderboard_of_server(server.address, "zz")
     await until(lambda: processes_of(tmp_path) == [])
