@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import time, timedelta
 from pathlib import Path
@@ -138,8 +139,8 @@ async def _serve(wanted: _Wanted) -> None:
         )
         try:
             with stopping_on_signals(lambda: click.echo(tell, err=True)) as stop:
-                for line in _description(server, wanted):
-                    click.echo(line, err=True)
+                with suppress(OSError):  # whoever would read it may be gone
+                    click.echo("\n".join(_description(server, wanted)), err=True)
                 begin()
                 await stop.wait()
                 await server.close()
