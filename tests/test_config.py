@@ -303,7 +303,7 @@ def test_a_wrong_setting_is_refused_with_its_place(line: str, problem: str) -> N
         ("name: a, command: [no-such-program]", "there is no program 'no-such-program' in PATH; install it"),
         ("name: a, command: [" + "x" * 5000 + "/y]", "there is no file "),
         ("name: a, command: [python], directory: nowhere", "there is no folder "),
-        ("name: a, command: [awk], protocol: stdio", "'stdio' is not supported yet"),
+        ("name: a, command: [sh], protocol: stdio", "'stdio' is not supported yet"),
         ("name: a, command: [python], build: [make]", "`build` is not supported yet: build the bot before"),
         ("name: a, address: 'x:1', token_env: T", "`token_env` is not supported yet"),
         ("name: a, address: 'x:1', directory: .", "`directory` goes with `command` only"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -97,7 +98,9 @@ def test_the_next_steps_are_printed_and_in_the_readme(
 
 
 @every_language
-def test_the_configuration_is_good_once_the_bot_is_built(language: str, tmp_path: Path) -> None:
+def test_the_configuration_is_good_once_the_bot_is_built(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = make(language, tmp_path / "mine")
     if language == "go":
         with pytest.raises(BadConfig, match="build the bot first"):
@@ -105,6 +108,8 @@ def test_the_configuration_is_good_once_the_bot_is_built(language: str, tmp_path
         (folder / "bot").touch(mode=0o755)
     if language == "node":
         (folder / "dist").mkdir()
+        (tmp_path / "node").touch(mode=0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
 
     config = load_config(folder / "bots.yaml", {})
 

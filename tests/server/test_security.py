@@ -172,7 +172,7 @@ async def test_contestants_do_not_run_tournaments(tested: Running) -> None:
 
 
 async def test_organisers_bring_no_commands_along(tested: Running) -> None:
-    config = "bots:\n  - {name: a, command: [id]}\n  - {name: b, command: [id]}\n"
+    config = "bots:\n  - {name: a, command: [sh]}\n  - {name: b, command: [sh]}\n"
     request = arena_pb2.RunTournamentRequest(config=config, config_path="/bots.yaml")
 
     code, reason, _ = await refusal(
@@ -486,21 +486,28 @@ async def test_what_is_no_submission_is_refused_and_changes_nothing(
     assert not list((tested.store.parent / "served.db.bots").glob("incoming/*"))
 
 
-async def test_an_upload_that_comes_to_a_halt_is_given_up(tested: Running) -> None:
+@pytest.fixture
+async def taking(tested: Running) -> Running:
+    """A server that takes archives, also where there is no sandbox to admit them in."""
+    tested.server.competition.obstacle = ""
+    return tested
+
+
+async def test_an_upload_that_comes_to_a_halt_is_given_up(taking: Running) -> None:
     async def parts() -> AsyncIterator[arena_pb2.SubmitBotRequest]:
         yield submission_of(ARCHIVE)
         yield arena_pb2.SubmitBotRequest(piece=ARCHIVE[:10])
         await asyncio.sleep(30)
 
     code, reason, _ = await refusal(
-        tested.address, lambda stub, m: stub.SubmitBot(parts(), metadata=m), tested.tokens["ada"]
+        taking.address, lambda stub, m: stub.SubmitBot(parts(), metadata=m), taking.tokens["ada"]
     )
 
     assert (code, reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "TOO_SLOW")
-    assert not list((tested.store.parent / "served.db.bots").glob("incoming/*"))
+    assert not list((taking.store.parent / "served.db.bots").glob("incoming/*"))
 
 
-async def test_a_trickle_is_given_up_too(tested: Running) -> None:
+async def test_a_trickle_is_given_up_too(taking: Running) -> None:
     async def parts() -> AsyncIterator[arena_pb2.SubmitBotRequest]:
         yield submission_of(ARCHIVE)
         for byte in ARCHIVE:
@@ -508,7 +515,7 @@ async def test_a_trickle_is_given_up_too(tested: Running) -> None:
             await asyncio.sleep(0.1)
 
     code, reason, _ = await refusal(
-        tested.address, lambda stub, m: stub.SubmitBot(parts(), metadata=m), tested.tokens["ada"]
+        taking.address, lambda stub, m: stub.SubmitBot(parts(), metadata=m), taking.tokens["ada"]
     )
 
     assert (code, reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "TOO_SLOW")
@@ -527,6 +534,7 @@ async def test_more_uploads_at_once_than_allowed_are_refused_and_others_are_not_
         serving(tmp_path, terms, owners=OWNERS) as tested,
         grpc.aio.insecure_channel(tested.address.address) as channel,
     ):
+        tested.server.competition.obstacle = ""
         stub: Any = arena_pb2_grpc.ArenaServiceStub(channel)
         open_calls = [stub.SubmitBot(half(), metadata=metadata(tested.tokens["ada"])) for _ in range(2)]
         for call in open_calls:
