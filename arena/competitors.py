@@ -1,14 +1,15 @@
 """Who plays when nobody is named: the current versions of the bots that were submitted, and bots of the house.
 
 The bots of the house are the sample bots that come with Arena. They take the seats that are left where fewer bots than a table
-has sides were submitted, so that a contestant's first bot has somebody to play against.
+has sides were submitted, or can play, so that a contestant's first bot has somebody to play against.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import arena
 from arena.entries import name_key
@@ -66,22 +67,32 @@ def competitors(
     return entries
 
 
-def with_house(
-    entries: Sequence[Entry], sides: int, notices: list[str], *, house: bool | None = None, hint: str = ""
-) -> list[Entry]:
-    """Return the entries with bots of the house, whose names nobody else has.
+@dataclass(frozen=True, slots=True)
+class House:
+    """Bots of the house that may play along, the first first."""
 
-    These take the seats that are left of so many `sides`; all of them play with `house`, none where that is False. A notice
-    names them, with a hint.
-    """
-    taken = {name_key(entry.name) for entry in entries}
-    python = sample_bots() / "python"
-    free = [
-        Entry(name, command=("python", str(python / file)), directory=python)
-        for name, file in HOUSE.items()
-        if name not in taken
-    ]
-    most = {None: max(0, sides - len(entries)), True: len(free), False: 0}[house]
-    if added := free[:most]:
-        notices.append(f"bots of the house play along: {', '.join(entry.name for entry in added)}{hint}")
-    return [*entries, *added]
+    bots: tuple[Entry, ...] = ()
+    always: bool = False
+    """Whether all of them play, not only as many as seats are left."""
+    hint: str = ""
+    """What to say besides where some play."""
+
+    @classmethod
+    def beside(cls, entries: Sequence[Entry], *, wanted: bool | None = None, hint: str = "") -> Self:
+        """Return the house beside some entries, whose names are theirs; all of it plays if it is `wanted`, none where False."""
+        taken = {name_key(entry.name) for entry in entries}
+        python = sample_bots() / "python"
+        bots = (
+            Entry(name, command=("python", str(python / file)), directory=python)
+            for name, file in HOUSE.items()
+            if name not in taken
+        )
+        return cls(() if wanted is False else tuple(bots), always=bool(wanted), hint=hint)
+
+    def called(self, playing: int, sides: int) -> tuple[Entry, ...]:
+        """Return those that play along with so many others, where a table has so many sides."""
+        return self.bots if self.always else self.bots[: max(0, sides - playing)]
+
+    def without(self, count: int) -> House:
+        """Return the house without its first ones."""
+        return replace(self, bots=self.bots[count:])

@@ -18,9 +18,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from arena.competitors import House
 from arena.dealing import Seed
 from arena.disqualification import Conduct, Retirement, blocks, disqualified, owed
-from arena.errors import ArenaError, BadInput, BotUnusable, Interrupted
+from arena.entrants import Entrants, enforce_for, find_able, find_entrants
+from arena.errors import ArenaError, BadInput, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.faults import Fault
 from arena.game import Game
@@ -29,7 +31,7 @@ from arena.incremental import completed_schedule, kept_matches, kept_notice, not
 from arena.match import Match, MatchPlay, MatchResult, seat_places
 from arena.plan import FixedPlan, Plan, Played, count_boards
 from arena.players.base import Setup
-from arena.players.isolation import Enforcement, enforce
+from arena.players.isolation import Enforcement
 from arena.players.roster import Roster
 from arena.schedule import imbalance, make_schedule
 from arena.settings import Entry, Format, Settings, Tournament, game_of
@@ -79,6 +81,15 @@ def fixed_plan(tournament: Tournament) -> Plan:
     return FixedPlan(make_schedule(tournament.settings, game_of(tournament.settings), names, tournament.seed.key))
 
 
+@dataclass(frozen=True, slots=True)
+class _Which:
+    """Which tournament is meant, as `run_tournament` takes it."""
+
+    resume: str | None
+    fresh: bool
+    incremental: bool
+
+
 async def run_tournament(
     store: Store,
     settings: Settings,
@@ -89,6 +100,7 @@ async def run_tournament(
     resume: str | None = None,
     fresh: bool = False,
     skip_broken: bool = False,
+    house: House | None = None,
     incremental: bool = False,
     stop: asyncio.Event | None = None,
 ) -> AsyncGenerator[Event, None]:
@@ -102,31 +114,60 @@ async def run_tournament(
     (see `arena.incremental`), all of them where the bots of an earlier one are back. Once `stop` is set, matches in play have
     `pace.grace` seconds to finish.
 
+    Bots of the `house` take the seats that are left where too few of the entries can play, but not where one is resumed.
+    Whatever there is to notice is told before an error, also before Started.
+
     Raises BadInput where it cannot be played as asked, BotUnusable where a bot does not start (unless `skip_broken`),
     and Interrupted where it was stopped before its end.
     """
-    known = _find(store, settings, entries, resume=resume, fresh=fresh, incremental=incremental)
+    notices: list[str] = []
+    entrants = find_entrants(store, settings, entries, house or House(), resume)
+    which = _Which(resume, fresh, incremental)
+    pace, stop = pace or Pace(), stop or asyncio.Event()
+    playing = _play(store, settings, entrants, which, plan_of, pace, notices, stop, skip_broken=skip_broken)
+    try:
+        async with contextlib.aclosing(playing) as events:
+            async for event in events:
+                yield event
+    except ArenaError:
+        for notice in _take(notices):
+            yield notice
+        raise
+
+
+async def _play(
+    store: Store,
+    settings: Settings,
+    entrants: Entrants,
+    which: _Which,
+    plan_of: Callable[[Tournament], Plan],
+    pace: Pace,
+    notices: list[str],
+    stop: asyncio.Event,
+    *,
+    skip_broken: bool,
+) -> AsyncGenerator[Event, None]:
+    """Do what `run_tournament` promises; when it raises, `notices` has what is not told yet."""
+    known = _find(store, settings, entrants.expected, which)
     if known is not None and known.finished is not None:
         yield _started(store, known)
         yield Finished(known.id, known.seed.key.hex())
         return
     with store.coordinate():
-        notices: list[str] = []
-        pace = pace or Pace()
-        stop = stop or asyncio.Event()
-        if resume is not None:
-            settings = _resumable(store.tournament(resume), settings, entries, notices)
-        async with _open_roster(settings, entries, pace, store.files, notices) as (roster, enforcement):
-            checking = _check_bots(roster, settings, entries, notices, skip_broken=skip_broken)
+        if which.resume is not None:
+            settings = _resumable(store.tournament(which.resume), settings, entrants.entries, notices)
+        async with _open_roster(settings, entrants, pace, store.files, notices) as (roster, enforcement):
+            house = House() if enforcement is None else entrants.house
+            checking = find_able(roster, settings.game, entrants, house, notices, skip_broken=skip_broken)
             working = await _unless_stopped(checking, stop)
-            tournament = _find(store, settings, working, resume=resume, fresh=fresh, incremental=incremental)
+            tournament = _find(store, settings, working, which)
             if tournament is None:
-                tournament = _create(store, settings, working, notices, plan_of, incremental=incremental)
-            if enforcement is not None:
-                store.note_enforced(tournament.id, f"{enforcement}{_FROZEN if pace.freezes else ''}")
+                tournament = _create(store, settings, working, notices, plan_of, incremental=which.incremental)
+            if enforcement is not None and any(entry.launched for entry in tournament.entries):
+                _note_enforced(store, tournament, enforcement, pace, notices)
             yield _started(store, tournament)
-            if enforcement is not None and enforcement.obstacle:
-                yield Notice(f"NO SANDBOX: bots can read and change whatever you can, since {enforcement.obstacle}")
+            for notice in _take(notices):
+                yield notice
             yield Notice(str(imbalance(store.matches(tournament.id), game_of(tournament.settings))))
             playing = _Playing(store, tournament, plan_of(tournament), roster, pace, notices, stop)
             async with contextlib.aclosing(playing.events()) as events:
@@ -138,6 +179,21 @@ async def run_tournament(
         yield Finished(tournament.id, tournament.seed.key.hex())
 
 
+def _take(notices: list[str]) -> list[Notice]:
+    """Take what is to be told."""
+    taken = [Notice(text) for text in notices]
+    notices.clear()
+    return taken
+
+
+def _note_enforced(
+    store: Store, tournament: Tournament, enforcement: Enforcement, pace: Pace, notices: list[str]
+) -> None:
+    store.note_enforced(tournament.id, f"{enforcement}{_FROZEN if pace.freezes else ''}")
+    if enforcement.obstacle:
+        notices.insert(0, f"NO SANDBOX: bots can read and change whatever you can, since {enforcement.obstacle}")
+
+
 def _started(store: Store, tournament: Tournament) -> Started:
     matches = store.matches(tournament.id)
     done = store.progress(tournament.id).done if tournament.finished is None else len(matches)
@@ -146,15 +202,14 @@ def _started(store: Store, tournament: Tournament) -> Started:
 
 @contextlib.asynccontextmanager
 async def _open_roster(
-    settings: Settings, entries: Sequence[Entry], pace: Pace, hidden: tuple[Path, ...], notices: list[str]
+    settings: Settings, entrants: Entrants, pace: Pace, hidden: tuple[Path, ...], notices: list[str]
 ) -> AsyncGenerator[tuple[Roster, Enforcement | None], None]:
     """Offer the bots' players, with what the launched ones are confined by; at the end nothing of them is left.
 
     What is `hidden` they can't read, not even in their own folder.
     """
     with private_folder() as folder:
-        launched = any(entry.launched for entry in entries)
-        enforcement = await enforce(settings.isolation, settings.limits, folder, hidden) if launched else None
+        enforcement = await enforce_for(settings, entrants, folder, hidden)
         sandbox = enforcement.sandbox if enforcement else None
         setup = Setup(
             settings.time,
@@ -165,6 +220,7 @@ async def _open_roster(
             pace.bot_logs,
             pace.freezes,
         )
+        entries = (*entrants.entries, *entrants.house.bots)
         roster = Roster(entries, setup, processes=pace.processes, trust_bots=settings.trust_bots)
         try:
             yield roster, enforcement
@@ -186,35 +242,18 @@ async def _unless_stopped(work: Coroutine[Any, Any, T], stop: asyncio.Event) -> 
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _check_bots(
-    roster: Roster, settings: Settings, entries: Sequence[Entry], notices: list[str], *, skip_broken: bool
-) -> tuple[Entry, ...]:
-    """Start every bot once and return those that can play; raise BotUnusable unless the others are to be skipped."""
-    broken = await roster.check(settings.game)
-    if broken and not skip_broken:
-        raise BotUnusable("\n".join([*dict.fromkeys(broken.values()), "mend this, or play without with --skip-broken"]))
-    notices.extend(f"plays without {name}: {reason}" for name, reason in broken.items())
-    return tuple(entry for entry in entries if entry.name not in broken)
-
-
-def _find(
-    store: Store,
-    settings: Settings,
-    entries: Sequence[Entry],
-    *,
-    resume: str | None,
-    fresh: bool,
-    incremental: bool,
-) -> Tournament | None:
+def _find(store: Store, settings: Settings, entries: Sequence[Entry], which: _Which) -> Tournament | None:
     """Return the tournament that is asked for, None where there is none yet.
 
     An incremental one that is finished counts while it is the latest: if others have played since, a new one tells how things
     stand, with all results kept.
     """
-    if resume is not None:
-        return store.tournament(resume)
-    known = None if fresh else next(iter(store.find(fingerprint(settings, entries).fingerprint)), None)
-    outdated = incremental and known is not None and known.finished is not None and known.id != store.tournament().id
+    if which.resume is not None:
+        return store.tournament(which.resume)
+    known = None if which.fresh else next(iter(store.find(fingerprint(settings, entries).fingerprint)), None)
+    outdated = (
+        which.incremental and known is not None and known.finished is not None and known.id != store.tournament().id
+    )
     return None if outdated else known
 
 
@@ -346,7 +385,7 @@ class _Playing:
             played = Played(self._store.matches(tournament), self._store.results(tournament), self._out)
             step = self._plan.go_on(played)
             self._notices += [step.note] * bool(step.note)
-            for notice in self._take_notices():
+            for notice in _take(self._notices):
                 yield notice
             if not step.matches:
                 self.paused = step.paused
@@ -367,7 +406,7 @@ class _Playing:
                     self._store.save_match(self._tournament.id, result)
                     waiting.remove(result.match.number)
                     self._retirements[result.match.number] = _retirements(result)
-                    for notice in self._take_notices():
+                    for notice in _take(self._notices):
                         yield notice
                     yield _match_played(result, len(matches) - len(waiting), len(matches))
             if any(match.number in waiting for match in due):
@@ -378,11 +417,6 @@ class _Playing:
             if due:
                 new = sorted(self._out - before)
                 self._notices += [f"{bot} is disqualified: retired from too many tables" for bot in new]
-
-    def _take_notices(self) -> list[Notice]:
-        taken = [Notice(text) for text in self._notices]
-        self._notices.clear()
-        return taken
 
     async def _results(self, due: Sequence[Match]) -> AsyncGenerator[MatchResult, None]:
         """Yield the results of matches as they end, with enough matches in play to keep all tables busy."""

@@ -9,10 +9,11 @@ from pathlib import Path
 from secrets import token_hex
 
 from arena.clock import TimeControl
-from arena.competition import AdmissionStep, Program, State, Version
+from arena.competition import LOCAL, AdmissionStep, Program, State, Version
 from arena.settings import Isolation
+from arena.store import Store
 from arena.submission.admission import Claim, StepBegun, Terms, admit
-from arena.submission.archive import write_archive
+from arena.submission.archive import tree_digest, write_archive
 from arena.submission.shelf import Shelf
 
 ROOT = Path(__file__).parents[1]
@@ -55,3 +56,18 @@ async def admitted(
     """Make an admission and return its steps by their names."""
     async with aclosing(admit(version, shelf, terms, claim or Claims())) as events:
         return {event.name: event async for event in events if not isinstance(event, StepBegun)}
+
+
+def keep_admitted(store: Path, name: str, source: str, games: tuple[str, ...] = ()) -> None:
+    """Put a bot in Python into a store and onto the shelf beside it, as its admission does."""
+    shelf = Shelf.beside(store.resolve())
+    with shelf.staging() as staging:
+        (files := staging / "files").mkdir()
+        (files / "bot.py").write_text(source)
+        digest = tree_digest(files)
+        shelf.adopt(files, digest)
+    submission = digest[:32]
+    with Store.open(store) as opened:
+        opened.submissions.receive(Version(submission, LOCAL, State.WAITING, datetime.now(UTC)))
+        opened.submissions.claim(submission, Program(name, ("python", "bot.py"), games=games), digest, 1)
+        opened.submissions.decide(submission, State.ADMITTED)

@@ -27,7 +27,17 @@ LEVELS = (
     *("table", "match", "replay", "reasking"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config", "manifest"),
     "tokens",
-    *("migrations", "store", "competitors", "incremental", "tournament", "verify", "conformance", "submission"),
+    *(
+        "migrations",
+        "store",
+        "competitors",
+        "entrants",
+        "incremental",
+        "tournament",
+        "verify",
+        "conformance",
+        "submission",
+    ),
     *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),
 )
 """The modules of arena, and leaderboard as a whole, each above all that it may import."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.competition import Program, State, Version
-from arena.competitors import HOUSE, competitors, sample_bots, with_house
+from arena.competitors import HOUSE, House, competitors, sample_bots
 from arena.settings import Entry
 from arena.store import Store
 
@@ -98,7 +98,7 @@ def test_a_name_that_the_organiser_uses_is_the_organisers(store: Store) -> None:
 
 
 def test_bots_of_the_house_are_there_with_their_files() -> None:
-    entries = with_house([], 4, [], house=True)
+    entries = House.beside([]).bots
 
     assert [entry.name for entry in entries] == list(HOUSE)
     for entry in entries:
@@ -119,12 +119,9 @@ def test_bots_of_the_house_are_there_with_their_files() -> None:
 def test_the_house_takes_the_seats_that_are_left_under_names_that_are_free(
     sides: int, house: bool | None, names: list[str]
 ) -> None:
-    notices: list[str] = []
+    called = House.beside([Entry("COUNTING")], wanted=house).called(1, sides)
 
-    entries = with_house([Entry("COUNTING")], sides, notices, house=house, hint=" (so)")
-
-    assert [entry.name for entry in entries] == ["COUNTING", *names]
-    assert notices == ([f"bots of the house play along: {', '.join(names)} (so)"] if names else [])
+    assert [entry.name for entry in called] == names
 
 
 def test_a_server_dials_only_public_addresses_of_bots_that_were_submitted(store: Store) -> None:

@@ -14,6 +14,7 @@ from in_process import Lowest
 from stored_matches import new_tournament
 
 from arena.clock import TimeControl
+from arena.competitors import House
 from arena.errors import ArenaError, BadInput, BadStore, BotUnusable, Interrupted
 from arena.events import Event, Finished, MatchPlayed, Notice, Started
 from arena.games import find_game
@@ -47,8 +48,10 @@ async def play(
     resume: str | None = None,
     skip_broken: bool = False,
     plan_of: Callable[[Tournament], Plan] = fixed_plan,
+    house: House | None = None,
+    told: list[Event] | None = None,
 ) -> list[Event]:
-    events: list[Event] = []
+    events = [] if told is None else told
     stop = asyncio.Event()
     playing = run_tournament(
         store,
@@ -60,6 +63,7 @@ async def play(
         fresh=fresh,
         resume=resume,
         skip_broken=skip_broken,
+        house=house,
     )
     async with contextlib.aclosing(playing):
         async for event in playing:
@@ -312,6 +316,53 @@ async def test_broken_bots_can_be_skipped(store: Store) -> None:
     assert [entry.name for entry in store.tournament().entries] == [entry.name for entry in entries(*FOUR)]
 
 
+@pytest.mark.parametrize("broken", [0, 1, 2])
+async def test_the_house_takes_the_seats_of_bots_that_can_not_play(store: Store, broken: int) -> None:
+    house = House(tuple(Entry(f"house {kind}", python=f"in_process:{kind}") for kind in ("Broken", "Random", "Lowest")))
+    bots = (*entries("Lowest", "Highest", "Random", "Lowest")[broken:], *entries(*("Broken",) * broken))
+
+    events = await play(store, bots=bots, skip_broken=True, house=house)
+
+    names = [entry.name for entry in store.tournament().entries]
+    assert names == [each.name for each in bots[: 4 - broken]] + ["house Random", "house Lowest"][:broken]
+    for number in range(broken):
+        assert f"plays without Broken {number}: " in notices(events)
+    assert ("plays without house Broken of the house: " in notices(events)) is (broken > 0)
+    assert ("bots of the house play along: " in notices(events)) is (broken > 0)
+
+
+async def test_the_house_does_not_play_by_itself_where_no_bot_can(store: Store) -> None:
+    told: list[Event] = []
+    house = House(entries(*FOUR))
+
+    with pytest.raises(BotUnusable, match="no bot can play"):
+        await play(store, bots=entries("Broken", "Broken"), skip_broken=True, house=house, told=told)
+
+    assert "plays without Broken 1: " in notices(told)
+    assert store.tournaments() == []
+
+
+async def test_one_that_is_resumed_has_those_of_the_house_with_which_it_began(store: Store) -> None:
+    house = House(tuple(Entry(f"house {kind}", python=f"in_process:{kind}") for kind in ("Random", "Lowest")))
+    with pytest.raises(Interrupted):
+        await play(store, bots=entries("Lowest", "Highest", "Random"), house=house, stop_after=1, tables=1)
+
+    events = await play(store, bots=entries("Lowest", "Highest", "Random"), house=house, resume=store.tournament().id)
+
+    assert isinstance(events[-1], Finished)
+    assert [entry.name for entry in store.tournament().entries][3:] == ["house Random"]
+
+
+async def test_what_explains_an_error_is_told_before_it(store: Store) -> None:
+    told: list[Event] = []
+
+    with pytest.raises(BadInput, match="needs 4 bots, and there are 3"):
+        await play(store, bots=entries("Lowest", "Highest", "Random", "Broken"), skip_broken=True, told=told)
+
+    assert "plays without Broken 3: " in notices(told)
+    assert "no licence" in notices(told)
+
+
 async def test_too_few_bots_is_an_error_that_says_what_to_do(store: Store) -> None:
     with pytest.raises(BadInput, match="--fill"):
         await play(store, bots=entries("Lowest", "Highest", "Random"))
@@ -356,9 +407,11 @@ async def test_a_match_that_is_void_again_and_again_ends_the_tournament(
         raise Void("no supervisor can be started")
 
     monkeypatch.setattr(MatchPlay, "play", never_play)
+    told: list[Event] = []
 
     with pytest.raises(ArenaError, match="void 3 times through faults of the arena itself"):
-        await play(store)
+        await play(store, told=told)
+    assert "match 1 is void and played again: no supervisor can be started" in notices(told)
 
 
 async def test_faults_are_told_and_counted(store: Store) -> None:

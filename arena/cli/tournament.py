@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from arena.client import ServerAddress
+    from arena.competitors import House
     from arena.config import Config
     from arena.events import Event
     from arena.store import Store
@@ -130,7 +131,9 @@ def _play_here(
     from arena.store import Store
 
     config = None if how["submitted"] or (not path.is_file() and not how["named"]) else _named_bots(path, overrides)
-    config = config or _submitted_bots(store_url, path, overrides, how)
+    house = None
+    if config is None:
+        config, house = _submitted_bots(store_url, path, overrides, how)
     with Store.open(store_url) as store:
         from arena.tournament import run_tournament
         from arena.verdict import plan_of
@@ -147,6 +150,7 @@ def _play_here(
                 resume=how["resume"],
                 fresh=how["fresh"],
                 skip_broken=how["skip_broken"],
+                house=house,
                 incremental=how["incremental"],
                 stop=stop,
             )
@@ -163,11 +167,12 @@ def _named_bots(path: Path, overrides: Mapping[str, Any]) -> Config | None:
     return load_config(path, overrides) if config.entries else None
 
 
-def _submitted_bots(store_url: str, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any]) -> Config:
+def _submitted_bots(
+    store_url: str, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any]
+) -> tuple[Config, House]:
     """Return the bots that were submitted, with the settings of the bots.yaml if there is one; makes no database."""
-    from arena.competitors import competitors, with_house
+    from arena.competitors import House, competitors
     from arena.config import Config, load_config, parse_config
-    from arena.settings import game_of
     from arena.store import Store
 
     there, house = path.is_file() or how["named"], how["house"]
@@ -182,15 +187,14 @@ def _submitted_bots(store_url: str, path: Path, overrides: Mapping[str, Any], ho
         with Store.open(store_url, create=False) as store:
             folder = shelf_of(store, how["files"]).folder
             entries += competitors(store, folder, config.settings.game, notices, config.entries)
+    for notice in notices:
+        print_note(notice)
     if not entries and not house:
         where = f"{path} lists no bots" if there else f"there is no {path} here"
         why = f"no bot that was submitted plays {config.settings.game}" if notices else "no bot was submitted"
         raise BadInput(f"{where}, and {why}: list some, or submit one with `arena submit DIR`")
     hint = " (--no-house leaves them out)"
-    entries = with_house(entries, len(game_of(config.settings).sides), notices, house=house, hint=hint)
-    for notice in notices:
-        print_note(notice)
-    return Config(config.settings, tuple(entries))
+    return Config(config.settings, tuple(entries)), House.beside(entries, wanted=house, hint=hint)
 
 
 def _current_leaderboard(store: Store, tournament: str) -> RenderableType:

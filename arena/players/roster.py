@@ -78,10 +78,10 @@ class Roster:
         """Return whether one of these bots could recognise a deal that it met before: the arena didn't start it."""
         return any(not self._entries[bot].launched for bot in bots)
 
-    async def check(self, game: str) -> dict[str, str]:
-        """Start every bot once, and return why some can't play, by name: they don't start, or don't play this game."""
-        reasons = await asyncio.gather(*(self._check(entry, game) for entry in self._entries.values()))
-        return {name: reason for name, reason in zip(self._entries, reasons, strict=True) if reason}
+    async def check(self, entries: Sequence[Entry], game: str) -> dict[str, str]:
+        """Start bots once, and return why some can't play, by name: they don't start, or don't play this game."""
+        reasons = await asyncio.gather(*(self._check(entry, game) for entry in entries))
+        return {entry.name: reason for entry, reason in zip(entries, reasons, strict=True) if reason}
 
     @asynccontextmanager
     async def seated(self, places: Sequence[Place]) -> AsyncIterator[tuple[Player, ...]]:

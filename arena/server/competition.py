@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arena.competition import LOCAL, Run, Version
-from arena.competitors import competitors, with_house
+from arena.competitors import House, competitors
 from arena.config import Config, parse_config
 from arena.entries import name_key
 from arena.errors import BadInput, Refused
-from arena.events import Event, Notice, Started
+from arena.events import Event, Notice
 from arena.players.isolation import try_isolation
 from arena.server.admissions import Admissions
 from arena.server.admissions import Event as AdmissionEvent
@@ -22,7 +22,7 @@ from arena.server.calendar import Calendar
 from arena.server.limits import Quotas
 from arena.server.tournaments import CALENDAR, Tournaments, new_request
 from arena.server.uploads import Patience, sweep
-from arena.settings import Entry, Isolation, Settings, game_of
+from arena.settings import Entry, Isolation, Settings
 from arena.store import Store
 from arena.submission.admission import Terms as AdmissionTerms
 from arena.submission.recording import admit_and_record
@@ -129,12 +129,22 @@ class Competition:
 
     async def _play(self, run: Run) -> AsyncGenerator[Event, None]:
         """Play what was asked for, or what is left of it, by the very bots with which it began."""
-        notices: list[str] = []
+        house = None
         if run.tournament:
             tournament = self.store.tournament(run.tournament)
             settings, entries, submitted = tournament.settings, tournament.entries, True
         else:
-            settings, entries, submitted = await self._line_up(run, notices)
+            notices: list[str] = []
+            config = self._read(run)
+            submitted = run.who == CALENDAR or not config.entries
+            settings, entries = (
+                self._with_submitted(config, notices) if submitted else (config.settings, config.entries)
+            )
+            house = House.beside(entries) if submitted else None
+            for text in notices:
+                yield Notice(text)
+            if not entries:
+                raise BadInput("no bot that plays this game is admitted yet: `arena submit` submits one")
         playing = run_tournament(
             self.store,
             settings,
@@ -142,6 +152,7 @@ class Competition:
             plan_of=plan_of,
             pace=self.terms.pace,
             skip_broken=submitted,
+            house=house,
             incremental=run.incremental,
             fresh=run.fresh and not run.tournament,
             resume=run.tournament or None,
@@ -150,26 +161,13 @@ class Competition:
         async with aclosing(playing) as events:
             async for event in events:
                 yield event
-                if isinstance(event, Started):
-                    for text in notices:
-                        yield Notice(text)
 
-    async def _line_up(self, run: Run, notices: list[str]) -> tuple[Settings, tuple[Entry, ...], bool]:
-        """Return what is played by whom, and whether bots that were submitted are among them.
-
-        These play in the sandbox or not at all; where seats would be empty, bots of the house take them.
-        """
-        config = self._read(run)
-        if run.who != CALENDAR and config.entries:
-            return config.settings, config.entries, False
+    def _with_submitted(self, config: Config, notices: list[str]) -> tuple[Settings, tuple[Entry, ...]]:
+        """Return what is played by whom: the organiser's own bots and those that were submitted, in the sandbox or not at all."""
         public_only = not self.terms.admission.private_addresses
         game, named = config.settings.game, config.entries
         submitted = competitors(self.store, self.shelf.folder, game, notices, named, public_only=public_only)
-        entries = [*named, *submitted]
-        if not entries:
-            raise BadInput("no bot that plays this game is admitted yet: `arena submit` submits one")
-        entries = with_house(entries, len(game_of(config.settings).sides), notices)
-        return replace(config.settings, isolation=Isolation.BUBBLEWRAP), tuple(entries), True
+        return replace(config.settings, isolation=Isolation.BUBBLEWRAP), (*named, *submitted)
 
 
 async def _sandbox_obstacle(terms: AdmissionTerms) -> str:

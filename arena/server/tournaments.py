@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 
 from arena.competition import Deed, Run
 from arena.errors import ArenaError, Interrupted, Refused
-from arena.events import Event
+from arena.events import Event, Notice
 from arena.server.calendar import Calendar
 from arena.server.status import FAULT
 from arena.store import Store
@@ -55,11 +55,18 @@ class _Play:
     """The number of its first event in this server's time."""
     error: ArenaError | None = None
     over: bool = False
+    early: list[Event] = field(default_factory=list)
+    """What happened before the tournament was known."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def tell(self) -> None:
         async with self.changed:
             self.changed.notify_all()
+
+    def explain(self, error: ArenaError) -> ArenaError:
+        """Return the error with what led to it, where nobody can have heard of that."""
+        error.args = ("\n".join([str(error), *(event.text for event in self.early if isinstance(event, Notice))]),)
+        return error
 
     async def begun(self) -> None:
         """Wait until the tournament is known, or it is over."""
@@ -194,10 +201,10 @@ class Tournaments:
                 await play.end(interrupted)
                 continue
             except ArenaError as refused:
+                error = play.explain(refused)
                 log.error(
-                    "%s: %s", f"{_named(play)} ended in an error" if play.tournament else "nothing is played", refused
+                    "%s: %s", f"{_named(play)} ended in an error" if play.tournament else "nothing is played", error
                 )
-                error = refused
             except Exception:
                 log.exception("%s ended in an error of the arena", _named(play))
                 error = ArenaError(FAULT)
@@ -220,10 +227,15 @@ class Tournaments:
                         deed = Deed(datetime.now(UTC), play.run.who, "", "tournament", named, "begun")
                         await write(partial(self._store.audit.add, deed))
                     log.info("%s begins, asked for by %s", _named(play), play.run.who)
-                now = datetime.now(UTC)
-                data = encode_event(0, now, play.tournament, event).SerializeToString()
-                await write(partial(self._store.runs.add_event, play.tournament, now, data))
-                await play.tell()
+                if not play.tournament:
+                    play.early.append(event)
+                    continue
+                early, play.early = play.early, []
+                for each in (event, *early):
+                    now = datetime.now(UTC)
+                    data = encode_event(0, now, play.tournament, each).SerializeToString()
+                    await write(partial(self._store.runs.add_event, play.tournament, now, data))
+                    await play.tell()
 
     async def _keep(self, calendar: Calendar, ask: Callable[[], Run]) -> None:
         """Ask for a tournament whenever the calendar says so, but not while the one before is still to be played."""

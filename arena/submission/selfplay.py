@@ -47,7 +47,7 @@ async def play_itself(entry: Entry, games: Sequence[str], setup: Setup) -> tuple
     Returns what was found, and the log. Raises ArenaError where the arena itself is at fault.
     """
     async with _seated(entry, setup) as roster:
-        reason = (await roster.check(next(iter(games), game_names()[0]))).get(entry.name, "")
+        reason = (await roster.check([entry], next(iter(games), game_names()[0]))).get(entry.name, "")
         if entry.name not in roster.descriptions:
             detail, _, output = reason.partition("\n")
             return failed(with_output(detail, output), "mend what keeps it from starting"), reason

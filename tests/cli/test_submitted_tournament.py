@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import re
 from pathlib import Path
 
 import pytest
-from submitted_bots import LOWEST
+from submitted_bots import LOWEST, keep_admitted
 
 from arena.cli import run
-from arena.competition import LOCAL, Program, State, Version
 from arena.store import Store
-from arena.submission.archive import tree_digest
-from arena.submission.shelf import Shelf
 
 
 @pytest.fixture(autouse=True)
@@ -23,19 +20,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ARENA_SERVER", raising=False)
 
 
-def admit(name: str, number: int = 1, games: tuple[str, ...] = ()) -> None:
+def admit(name: str, number: int = 1, games: tuple[str, ...] = (), source: str = LOWEST) -> None:
     """Put a bot into the store and onto the shelf, as its admission does."""
-    shelf = Shelf.beside(Path("arena.db").resolve())
-    with shelf.staging() as staging:
-        (files := staging / "files").mkdir()
-        (files / "bot.py").write_text(f"# {name} {number}\n{LOWEST}")
-        digest = tree_digest(files)
-        shelf.adopt(files, digest)
-    submission = digest[:32]
-    with Store.open("arena.db") as store:
-        store.submissions.receive(Version(submission, LOCAL, State.WAITING, datetime.now(UTC)))
-        store.submissions.claim(submission, Program(name, ("python", "bot.py"), games=games), digest, 1)
-        store.submissions.decide(submission, State.ADMITTED)
+    keep_admitted(Path("arena.db"), name, f"# {name} {number}\n{source}", games)
 
 
 def tournament(*arguments: str) -> int:
@@ -70,6 +57,19 @@ def test_the_house_plays_along_if_it_is_asked_to_and_never_if_it_is_not(capsys: 
     assert "needs 3 bots, and there are 2" in capsys.readouterr().err
 
 
+def test_the_house_takes_the_seat_of_a_bot_that_does_not_start_any_more(capsys: pytest.CaptureFixture[str]) -> None:
+    admit("mine")
+    admit("exp", source="raise SystemExit('the licence is over')")
+    Path("bots.yaml").write_text("game: heartswitch\nplayers: 3\n")
+
+    assert tournament("--skip-broken") == 0
+
+    names, errors = bots(capsys)
+    assert names == {"mine", "counting", "careful"}
+    assert re.search("note: plays without exp: .* exited with code 1 .*\n +the licence is over", errors)
+    assert "note: bots of the house play along: counting, careful (--no-house leaves them out)" in errors
+
+
 def test_a_file_without_bots_gives_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
     admit("mine")
     Path("bots.yaml").write_text("game: heartswitch\nplayers: 3\n")
@@ -96,6 +96,14 @@ def test_a_file_with_bots_plays_them_alone_unless_the_submitted_are_asked_for(
     names, errors = bots(capsys)
     assert names == {"a", "b", "Mine", "hers"}
     assert "plays without the mine that was submitted" in errors
+
+
+def test_which_bots_play_another_game_is_told_where_none_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    admit("mine", games=("heartswitch",))
+
+    assert tournament() == 2
+
+    assert "plays without mine, which plays heartswitch only" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

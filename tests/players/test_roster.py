@@ -146,15 +146,16 @@ async def test_a_table_that_stops_waiting_holds_nothing(roster: MakeRoster) -> N
 
 
 async def test_bots_that_cannot_play_are_known_before(roster: MakeRoster) -> None:
-    table = roster(
+    entries = [
         launched("honest"),
         launched("broken", "exit"),
         local("mine"),
         local("hearts", "HeartsOnly"),
         launched("odd", "stranger"),
-    )
+    ]
+    table = roster(*entries)
 
-    failures = await table.check("heartswitch")
+    failures = await table.check(entries, "heartswitch")
 
     assert list(failures) == ["broken", "hearts", "odd"]
     assert "exited with code 3" in failures["broken"]

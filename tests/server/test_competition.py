@@ -18,6 +18,7 @@ import pytest
 from hostile_archives import HOSTILE
 from sandboxes import needs_sandbox
 from servers import TERMS, Running, archive_of, python_bot, serving, submitted
+from submitted_bots import LOWEST, keep_admitted
 
 from arena.client import (
     NumberedEvent,
@@ -225,6 +226,20 @@ async def test_what_comes_out_of_an_archive_counts_for_its_owner(tmp_path: Path)
 
     assert version.state is State.REFUSED
     assert "your bots take 1.5 MB of 1 MB" in steps["unpack"].detail
+
+
+async def test_the_house_takes_the_seat_of_an_admitted_bot_that_does_not_start_any_more(tmp_path: Path) -> None:
+    for name, source in {"mine": LOWEST, "exp": "raise SystemExit('the licence is over')"}.items():
+        keep_admitted(tmp_path / "served.db", name, source)
+
+    async with serving(tmp_path, owners=OWNERS) as running:
+        events = await play(running.of("carol"), boards=4)
+        board = json.loads((await leaderboard_of_server(running.address, None))[0])
+
+    told = "\n".join(event.text for event in events if isinstance(event, Notice))
+    assert "plays without exp: bot exp: `python bot.py` exited with code 1" in told
+    assert "bots of the house play along: counting, careful, lowest" in told
+    assert {row["bot"] for row in board["standings"]} == {"mine", "counting", "careful", "lowest"}
 
 
 @pytest.mark.slow

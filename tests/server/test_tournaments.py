@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 from arena.competition import Run
-from arena.errors import BadStore
-from arena.events import Event, Finished, Started
+from arena.errors import ArenaError, BadInput, BadStore
+from arena.events import Event, Finished, Notice, Started
 from arena.server import tournaments
 from arena.server.calendar import Calendar
-from arena.server.tournaments import CALENDAR, Tournaments
+from arena.server.tournaments import CALENDAR, Play, Tournaments
 from arena.store import Store
+from arena.wire import decode_event
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,7 @@ async def play(run: Run) -> AsyncGenerator[Event, None]:
 
 
 @asynccontextmanager
-async def running(store: Store, calendar: Calendar | None = None) -> AsyncIterator[Tournaments]:
+async def running(store: Store, calendar: Calendar | None = None, play: Play = play) -> AsyncIterator[Tournaments]:
     """Play what is asked for, by the calendar too."""
     running = Tournaments(store, play)
     running.start(calendar or Calendar(), lambda: asked(CALENDAR))
@@ -74,6 +75,36 @@ def refusing(do: Callable[..., Any], times: int) -> Callable[..., Any]:
 async def until(reached: Callable[[], bool]) -> None:
     while not reached():
         await asyncio.sleep(0.001)
+
+
+async def test_what_is_noticed_before_a_tournament_begins_is_told_after_that(store: Store) -> None:
+    async def play(run: Run) -> AsyncGenerator[Event, None]:
+        yield Notice("plays without exp")
+        yield Started(run.request, 0, 0, 0, "c0ffee")
+        yield Finished(run.request, "5eed")
+
+    async with running(store, play=play) as tournaments:
+        run = asked()
+        await tournaments.ask(run)
+        events = [decode_event(event) async for event in tournaments.follow_request(run.request)]
+
+    assert [type(event) for event in events] == [Started, Notice, Finished]
+
+
+async def test_what_is_noticed_before_nothing_is_played_is_told_with_the_error(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play(_run: Run) -> AsyncGenerator[Event, None]:
+        yield Notice("plays without exp: it exited with code 1")
+        raise BadInput("4 bots are needed, and there are 3")
+
+    async with running(store, play=play) as tournaments:
+        run = asked()
+        await tournaments.ask(run)
+        with pytest.raises(ArenaError, match=r"4 bots are needed, and there are 3\nplays without exp: it exited"):
+            _ = [event async for event in tournaments.follow_request(run.request)]
+
+    assert "plays without exp: it exited with code 1" in caplog.text
 
 
 @pytest.mark.parametrize("what", ["last", "add"])
