@@ -19,7 +19,7 @@ from typing import Final, NoReturn
 import click
 
 from arena import __version__
-from arena.cli.output import OutputFailed, discard_output, prepare_streams
+from arena.cli.output import lost_output, prepare_streams
 from arena.errors import ArenaError, BadConfig, Interrupted
 
 INTERRUPTED: Final = 3
@@ -117,15 +117,25 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code; whatever goes wrong is told on stderr."""
+    """Run a command and return its exit code; whatever goes wrong is told on stderr.
+
+    Who reads the output is not waited for: if nobody does, the work goes on, and the exit code is its own.
+    """
     prepare_streams()
+    code = _run(arguments)
+    if lost := lost_output():
+        click.echo(f"arena: the output can't be written: {lost}", err=True)
+        return code or BAD_INPUT
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
     for name, value in GRPC_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     debug = "--debug" in arguments[:1]
     try:
         with arena.make_context("arena", list(arguments) or ["--help"]) as context:
             code = arena.invoke(context)
-            sys.stdout.flush()
             return code if isinstance(code, int) else 0
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -141,12 +151,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def _tell(error: Exception, *, debug: bool) -> int:
     """Tell what went wrong, and return the exit code for it."""
-    if isinstance(error, OutputFailed):
-        discard_output()
-        if isinstance(error.reason, BrokenPipeError):
-            return 0
-        click.echo(f"arena: the output can't be written: {error.reason.strerror}", err=True)
-        return BAD_INPUT
     if debug:
         traceback.print_exception(error)
     if isinstance(error, ArenaError):

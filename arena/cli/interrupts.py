@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 
 @contextmanager
@@ -21,8 +21,7 @@ def stopping_on_signals(tell: Callable[[], None]) -> Iterator[asyncio.Event]:
     def receive() -> None:
         if not stop.is_set():
             stop.set()
-            with suppress(OSError):  # whoever would read it may be gone
-                tell()
+            tell()
         elif task is not None:
             task.cancel()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,46 +26,56 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-class OutputFailed(Exception):
-    """Stdout takes no more: `reason` is a BrokenPipeError where nobody reads it, as after `arena games | head -1`."""
-
-    def __init__(self, reason: OSError) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
-
-
 class _Output(io.FileIO):
-    """Stdout's bytes. Its errors are of a class of their own, so that no other broken pipe is taken for them."""
+    """The bytes of stdout or stderr. What can't be written is dropped, and the reason kept: the work goes on without a reader."""
 
-    def write(self, data: Any, /) -> int | None:  # type: ignore[override]  # None as in RawIOBase
-        try:
-            return super().write(data)
-        except OSError as error:
-            raise OutputFailed(error) from error
+    failure: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        if self.failure is None:
+            try:
+                while (written := super().write(data)) is None:  # another program has made it non-blocking
+                    select.select([], [self], [])
+            except OSError as error:
+                self.failure = error
+            else:
+                return written
+        return memoryview(data).nbytes
 
 
 def prepare_streams() -> None:
-    """Let stdout and stderr replace what they can't encode, and stand in for those that were closed from the start.
-
-    Writing to stdout then raises OutputFailed where it takes no more.
-    """
+    """Let stdout and stderr replace what they can't encode, and take no offence where nobody reads them or they are closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # what is opened next would take its place, and be written into
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
+        old = getattr(sys, name)
+        if old is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open until the end
-        elif stream is getattr(sys, f"__{name}__"):
-            stream.reconfigure(errors="replace")
-    old = sys.stdout
-    if old is sys.__stdout__ and isinstance(old, io.TextIOWrapper):
-        raw = io.BufferedWriter(_Output(old.fileno(), "w", closefd=False))
-        sys.stdout = io.TextIOWrapper(raw, old.encoding, "replace", line_buffering=old.isatty())
+        elif old is getattr(sys, f"__{name}__") and isinstance(old, io.TextIOWrapper):
+            raw = io.BufferedWriter(_Output(old.fileno(), "w", closefd=False))
+            by_line = name == "stderr" or old.isatty()
+            setattr(sys, name, io.TextIOWrapper(raw, old.encoding, "replace", line_buffering=by_line))
 
 
-def discard_output() -> None:
-    """Send what is left for a failed stdout nowhere, so that the interpreter doesn't complain of it at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def reader_is_gone() -> bool:
+    """Whether nobody reads stdout any more, as after `arena games | head -1`: to be asked by what only shows."""
+    failure = _failure()
+    return isinstance(failure, ConnectionError) or (failure is not None and sys.stdout.isatty())
+
+
+def lost_output() -> str:
+    """Write what stdout still holds, and return why it could not be kept; empty where it was, or where nobody wants it."""
+    sys.stdout.flush()
+    failure = _failure()
+    return "" if failure is None or reader_is_gone() else failure.strerror or str(failure)
+
+
+def _failure() -> OSError | None:
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return raw.failure if isinstance(raw, _Output) else None
 
 
 def make_console() -> Console:

@@ -12,6 +12,7 @@ import click
 
 from arena.cli.numbers import WholeNumber
 from arena.cli.options import server_of, server_options
+from arena.cli.output import reader_is_gone
 from arena.errors import BadInput, Interrupted, Refused
 from arena.text import clean_line
 
@@ -57,6 +58,8 @@ async def _watch(server: ServerAddress, tournament: str, first: int, *, as_json:
                     following, known = event.number + 1, event.tournament
                     sys.stdout.write(f"{json.dumps(_as_values(event)) if as_json else _line(event)}\n")
                     sys.stdout.flush()
+                    if reader_is_gone():
+                        return
         except Refused as error:
             if tournament or error.reason != "NO_SUCH_TOURNAMENT":
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -112,6 +113,18 @@ async def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
 
     assert watching.returncode == 3
     assert f"arena watch t1 --from 3 --server {server.address}".encode() in said
+
+
+async def test_watching_ends_with_its_reader(tmp_path: Path) -> None:
+    async with scripted([*events(1), asyncio.Event()]) as server:
+        reading, writing = os.pipe()
+        os.close(reading)
+        watching = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "arena", "watch", "--server", server.address), cwd=tmp_path, stdout=writing
+        )
+        os.close(writing)
+
+        assert await asyncio.wait_for(watching.wait(), 60) == 0
 
 
 def test_a_server_is_needed(tmp_path: Path) -> None:
