@@ -13,50 +13,84 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from leaderboard.columns import Whole
 from leaderboard.comparisons import Floats
 
 _SHRINKAGE = np.concatenate((2.0 ** np.arange(-13, 0), 1 - 2.0 ** -np.arange(2, 7)))  # variances of errors over all
 _CLOSENESS = 4  # shrinkage is expected to have the density of this power
 _BOTS_BEFORE = 2
+_BOARDS_BEFORE = 4
 _STEPS = 100
 _PAIRS = 20_000
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Differences:
+    """Differences of the ratings of pairs of bots."""
+
+    values: Floats
+    variances: Floats
+    """Of their errors, more than 0, as the data has them (not widened)."""
+    boards: Whole
+    """On how many at least both played: 2 or more."""
+
+    def __getitem__(self, some: slice | NDArray[np.bool_]) -> Differences:
+        return Differences(self.values[some], self.variances[some], self.boards[some])
+
+    def normal(self, typical: float) -> Floats:
+        """Return variances with which normal errors would be as surprising as those of Student's t, that few boards have.
+
+        Few boards can seem to agree by chance: then a variance that is typical of the pool counts as much as four boards.
+        (Wallace, "Bounds on normal approximations to Student's and the chi-square distributions", 1959.)
+        """
+        freedom = self.boards - 1.0
+        variances = (freedom * self.variances + _BOARDS_BEFORE * np.maximum(self.variances, typical)) / (
+            freedom + _BOARDS_BEFORE
+        )
+        surprise = np.maximum(self.values**2 / variances / freedom, _NOTHING)
+        return np.asarray(variances * surprise / np.log1p(surprise) * ((8 * freedom + 3) / (8 * freedom + 1)) ** 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
     """How true differences between the bots of a pool are distributed: a mixture of normal distributions around 0."""
 
-    variances: Floats
+    typical: float
+    """The median of the variances of errors."""
     weights: Floats
+    """Of the parts of the mixture, that with the largest variance first."""
 
     @classmethod
-    def of(cls, differences: Floats, variances: Floats, bots: int) -> Spread:
-        """Estimate it from the differences of each two of the bots and the variances of their errors (more than 0).
-
-        Pairs share bots: together they count as much as the bots do, less one. Of very many a part is taken.
-        """
-        part = slice(None, None, 1 + len(differences) // _PAIRS)
-        typical = float(np.median(variances)) if variances.size else 1.0
+    def of(cls, pairs: Differences, bots: int) -> Spread:
+        """Estimate it from each two of the bots (of very many, from a part); together they count as the bots do, less one."""
         edges = np.concatenate(([0.0], (_SHRINKAGE[1:] + _SHRINKAGE[:-1]) / 2, [1.0]))
         before = np.diff(edges ** (_CLOSENESS + 1))
-        spread = cls(typical * (1 - _SHRINKAGE) / _SHRINKAGE, before)
-        for _ in range(_STEPS if differences.size else 0):
-            shares = spread._shares(differences[part], variances[part]).mean(axis=0)
+        part = pairs[:: 1 + len(pairs.values) // _PAIRS]
+        spread = cls(float(np.median(part.variances)) if part.values.size else 1.0, before)
+        variances = part.normal(spread.typical)
+        for _ in range(_STEPS if part.values.size else 0):
+            shares = spread._shares(part.values, variances).mean(axis=0)
             weights = (_BOTS_BEFORE * before + (bots - 1) * shares) / (_BOTS_BEFORE + bots - 1)
-            spread = cls(spread.variances, weights)
+            spread = cls(spread.typical, weights)
         return spread
 
-    def chances(self, differences: Floats, variances: Floats) -> Floats:
+    def chances(self, pairs: Differences) -> Floats:
         """Return how likely each true difference is above 0."""
-        kept = self.variances / (self.variances + variances[:, None])
-        certainty = np.sqrt(kept / variances[:, None]) * differences[:, None]
-        return np.asarray((self._shares(differences, variances) * _normal(certainty)).sum(axis=1))
+        errors = pairs.normal(self.typical)
+        kept = self._variances() / (self._variances() + errors[:, None])
+        certainty = np.sqrt(kept / errors[:, None]) * pairs.values[:, None]
+        return np.asarray((self._shares(pairs.values, errors) * _normal(certainty)).sum(axis=1))
 
-    def _shares(self, differences: Floats, variances: Floats) -> Floats:
+    def _variances(self) -> Floats:
+        return np.asarray(self.typical * (1 - _SHRINKAGE) / _SHRINKAGE)
+
+    def _shares(self, values: Floats, errors: Floats) -> Floats:
         """Return how likely each difference comes from each part of the mixture."""
-        total = self.variances + variances[:, None]
-        logarithms = -0.5 * (differences[:, None] ** 2 / total + np.log(total))
+        total = self._variances() + errors[:, None]
+        logarithms = -0.5 * (values[:, None] ** 2 / total + np.log(total))
         likelihood = self.weights * np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
         return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
 

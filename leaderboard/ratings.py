@@ -30,7 +30,7 @@ from arena.results import Result
 from leaderboard import graph, ranks
 from leaderboard.bootstrap import scatter
 from leaderboard.bradley_terry import ELO, expected, fit, information
-from leaderboard.chance import Spread
+from leaderboard.chance import Differences, Spread
 from leaderboard.columns import Columns, Whole
 from leaderboard.comparisons import Comparisons, Floats
 from leaderboard.covariance import NORMAL_95, boards_met, clustered, widening
@@ -103,12 +103,17 @@ class Ratings:
     def chances(self, pairs: Iterable[tuple[str, str]]) -> list[float | None]:
         """Return, for each pair, how likely the first bot is truly the stronger one; None where the results don't say it.
 
-        A probability given all results, not a significance: of many that are said to be 0.9, nine in ten are true. The prior
-        that it takes is estimated from all bots that can be compared with the pair (see `leaderboard.chance`).
+        A probability given all results, not a significance: of many that are said to be 0.9, nine in ten are true, or rather
+        more. The prior that it takes is estimated from all bots that can be compared with the pair (see `leaderboard.chance`).
         """
         indices = [(self._index(bot), self._index(other)) for bot, other in pairs]
-        spreads = {group: self._spread(group) for group in sorted({int(self._group[one]) for one, _ in indices})}
-        return [self._chance(one, two, spreads[int(self._group[one])]) for one, two in indices]
+        one, two = np.array(indices, np.intp).reshape(-1, 2).T
+        seen, differences = self._pairs(one, two)
+        chances = np.full(len(one), np.nan)
+        for group in np.unique(self._group[one]):
+            here = seen & (self._group[one] == group)
+            chances[here] = self._spread(group).chances(differences[here])
+        return _known_only(chances, seen)
 
     def separable(self, bots: Sequence[str]) -> NDArray[np.bool_]:
         """Return, for each two of the bots, whether the results tell them apart at 95 %."""
@@ -149,13 +154,20 @@ class Ratings:
 
     def _spread(self, group: int) -> Spread:
         members = np.flatnonzero((self._group == group) & self._known)
-        difference, variance = self._differences(members)
-        pairs = np.triu(variance >= _NOTHING, 1)
-        return Spread.of(difference[pairs], variance[pairs], len(members))
+        one, two = (members[side] for side in np.triu_indices(len(members), 1))
+        seen, differences = self._pairs(one, two)
+        return Spread.of(differences[seen], len(members))
 
-    def _chance(self, one: int, two: int, spread: Spread) -> float | None:
-        found = self._between(one, two, self._elo, self._covariance)
-        return float(spread.chances(*map(np.atleast_1d, found))[0]) if found else None
+    def _pairs(self, one: Indices, two: Indices) -> tuple[NDArray[np.bool_], Differences]:
+        """Return what is known of which pairs."""
+        variances = np.diagonal(self._covariance)
+        variance = variances[one] + variances[two] - 2 * self._covariance[one, two]
+        seen = self._known[one] & self._known[two] & (self._group[one] == self._group[two]) & (variance >= _NOTHING)
+        boards = np.array([max(rating.boards, 2) for rating in self.ratings], np.int64)
+        widened = np.array([widening(int(count)) for count in boards])
+        fewest = np.where(boards[one] < boards[two], one, two)
+        plain = np.where(seen, variance, 1.0) / widened[fewest] ** 2
+        return seen, Differences(self._elo[one] - self._elo[two], plain, boards[fewest])
 
     def _difference(self, bot: str, other: str, values: Floats, covariance: Floats) -> tuple[float, float] | None:
         found = self._between(self._index(bot), self._index(other), values, covariance)
