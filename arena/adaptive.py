@@ -1,8 +1,10 @@
 """A schedule that plays where the order of the best is still open, until it is known.
 
-After an opening in which all bots play equally often, three matches of four are for a pair whose order is open, the closer
-the likelier; other such bots take the remaining seats, then the best. Each fourth match brings the bots together that met
-least, so that a mistake of the opening is found out. The order of the top is known once each of its comparisons (first and
+After an opening in which all bots play equally often, three matches of four are for the bots of comparisons that are open, those
+first that played least; seats that are left over, and each fourth match, go to whoever of all played least, so that a mistake of
+the opening is found out. So bots whose place is open play equally often, whatever luck they had. Were the closest of them
+preferred, a bot with bad luck would play less than its equals and keep it: ratings would be too far apart, and the intervals
+about them too short (benchmarks/adaptive.py measures it). The order of the top is known once each of its comparisons (first and
 second, second and third, the last of the top and each bot below) is settled: the bot that is rated higher is surely stronger,
 or it is declared tied, being surely not weaker by more than the tie margin. Whether bots that close differ after all is not
 asked: that would take most of the boards. Looks at the results are a quarter of the boards so far apart.
@@ -37,9 +39,6 @@ GROWTH: Final = 1.25
 
 EVERY: Final = 4
 """Each so many matches one is for all bots alike."""
-
-_DISTANCE: Final = 0.3  # added to how sure an order is, so that no pair takes all matches
-_PRECISION: Final = 1 << 16  # of the weights of pairs, as whole numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,27 +150,11 @@ class AdaptivePlan:
         seating = _Seating([bot for bot in self._bots if bot in bots], self._sides, played.matches)
         stream = Stream(self._key, "adaptive", len(played.matches))
         deals = self._opening[0].deals
+        wanted = sorted({bot for one in still_open for bot in (one.bot, one.other)})
         matches = []
         for number in range(len(played.matches) + 1, len(played.matches) + count + 1):
-            wanted = () if number % self._every == 0 else (*_draw(still_open, stream), *bots)
-            matches.append(Match(number, seating.seat(wanted, stream), deals))
+            matches.append(Match(number, seating.seat(wanted if number % self._every else (), stream), deals))
         return tuple(matches)
-
-
-def _draw(still_open: Sequence[Ranked], stream: Stream) -> Iterable[str]:
-    """Yield the bots of open comparisons, pair by pair in random order, the closer the likelier first."""
-    left = list(still_open)
-    weights = [round(_PRECISION / (_DISTANCE + one.certainty)) + 1 for one in left]
-    while left:
-        place = stream.below(sum(weights))
-        index = 0
-        while place >= weights[index]:
-            place -= weights[index]
-            index += 1
-        del weights[index]
-        chosen = left.pop(index)
-        yield chosen.bot
-        yield chosen.other
 
 
 class _Seating:
@@ -186,20 +169,16 @@ class _Seating:
         for match in matches:
             self._count(match.line_up)
 
-    def seat(self, wanted: Iterable[str], stream: Stream) -> tuple[str, ...]:
-        """Return a line-up in the order of its circle, with those that are wanted first, or else those that met least.
+    def seat(self, wanted: Sequence[str], stream: Stream) -> tuple[str, ...]:
+        """Return a line-up in the order of its circle: of those that are wanted, then of all, the ones that met least.
 
         Where there are no more bots than sides all play, and copies of some.
         """
         copies, free = divmod(self._sides, len(self._bots)) if len(self._bots) < self._sides else (0, self._sides)
         chosen: list[str] = []
-        for bot in wanted:
-            if len(chosen) == free:
-                break
-            if bot not in chosen:
-                chosen.append(bot)
         while len(chosen) < free:
-            chosen.append(self._least_met(chosen, stream))
+            left = [bot for bot in wanted if bot not in chosen] or [bot for bot in self._bots if bot not in chosen]
+            chosen.append(self._least_met(left, chosen, stream))
         line_up = [*self._bots] * copies + chosen
         candidates = [tuple(line_up[place] for place in circle) for circle in self._circles]
         costs = [self._repeats(candidate) for candidate in candidates]
@@ -208,10 +187,12 @@ class _Seating:
         self._count(seated)
         return seated
 
-    def _least_met(self, chosen: Sequence[str], stream: Stream) -> str:
+    def _least_met(self, left: Sequence[str], chosen: Sequence[str], stream: Stream) -> str:
         """Return the bot that played least; of these the one that met the chosen ones least."""
-        left = stream.shuffle([bot for bot in self._bots if bot not in chosen])
-        return min(left, key=lambda bot: (self._met[bot, bot], sum(self._met[bot, other] for other in chosen)))
+        return min(
+            stream.shuffle(left),
+            key=lambda bot: (self._met[bot, bot], sum(self._met[bot, other] for other in chosen)),
+        )
 
     def _repeats(self, line_up: Sequence[str]) -> int:
         """Return how often these bots have sat at these distances behind each other."""
