@@ -36,10 +36,11 @@ def boards_met(comparisons: Comparisons) -> Whole:
     return np.bincount(comparisons.by_board_and_bot(comparisons.weight)[1], minlength=comparisons.bots)
 
 
-def widening(boards: int) -> float:
+def widening(boards: float) -> float:
     """Return by how much an error from so many boards must be widened for its 95 %: Student's t over the normal's.
 
-    Exact for 2 and 3 boards; beyond, Fisher's expansion in the inverse of the degrees of freedom, good to 1 %.
+    Exact for 2 and 3 boards; beyond, Fisher's expansion in the inverse of the degrees of freedom, good to 1 %. Parts of a
+    board are parts of a degree of freedom, as they come of comparing two means.
     """
     freedom, z = boards - 1, NORMAL_95
     if freedom < 1:

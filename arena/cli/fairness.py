@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from leaderboard.fairness import Estimate, Fairness
+    from leaderboard.estimate import Estimate
+    from leaderboard.fairness import Fairness
     from leaderboard.signs import Signs
 
 SHOWN: Final = 8
@@ -40,8 +41,10 @@ Examples:
 def command(tournament: str | None, store: str, as_json: bool) -> None:
     """Show how fair a tournament was: TOURNAMENT is an id or its beginning, the latest finished one if left out.
 
-    Points are penalty points a deal against the mean of the table, with 95 % errors over boards. What is marked with ! is
-    more than chance shows once in twenty times: a hint to look closer, and no proof of anything.
+    Points are penalty points a deal against the mean of the table; errors are half the widths of 95 % intervals over boards,
+    each by itself. Where nothing is wrong, at most one tournament of twenty has a ! among its seats, one of twenty among its
+    leads, and one of twenty among the points with another, however many there are: a hint to look closer, and no proof of
+    anything. docs/fairness.md tells how that is found out.
     """
     from arena.store import Store
     from leaderboard.fairness import find_fairness
@@ -167,4 +170,4 @@ def shown(name: str, signs: Signs) -> str:
 
 def cells(estimate: Estimate, signs: Signs) -> tuple[str, str]:
     """Return an estimate as two cells."""
-    return signs.signed(estimate.value), f"{estimate.error:.2f}"
+    return signs.signed(estimate.value), signs.number(estimate.error, 2)

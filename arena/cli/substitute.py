@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arena.match import Match
     from arena.settings import Entry, Settings, Substitution, Tournament
     from arena.store import Store
-    from leaderboard.fairness import Change
+    from leaderboard.changes import Change
 
 
 @click.command(
@@ -50,13 +50,14 @@ def command(
 
     The tournament must be finished. Only the matches that BOT played are played again, with the same deals and seats, as a
     tournament of its own; then the others' points are compared. Who does worse without BOT than the others do may have been
-    helped by it: a hint to look closer, and no proof of anything.
+    helped by it. Where STAND-IN plays as BOT does, at most one replay of twenty has a ! at any bot: a hint to look closer,
+    and no proof of anything.
     """
     from arena.config import load_config
     from arena.settings import Substitution
     from arena.store import Store
     from arena.verdict import replayed_matches
-    from leaderboard.fairness import find_changes
+    from leaderboard.changes import find_changes
 
     config = load_config(path, {})
     with Store.open(store) as opened:
