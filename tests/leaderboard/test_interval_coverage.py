@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
+from benchmark_scripts import load_benchmark
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "ratings.py"
-
-
-@pytest.fixture(scope="module")
-def benchmark() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("ratings_benchmark", SCRIPT)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
+ratings = load_benchmark("ratings")
 
 
 @pytest.mark.parametrize(
@@ -30,10 +16,8 @@ def benchmark() -> ModuleType:
         pytest.param(4, False, 15, 4, id="few boards, by bootstrap"),
     ],
 )
-def test_intervals_cover_the_truth_at_their_level(
-    benchmark: ModuleType, players: int, independent: bool, matches: int, deals: int
-) -> None:
-    simulation = benchmark.Simulation(players, independent=independent, matches=matches, deals=deals, bots=6)
+def test_intervals_cover_the_truth_at_their_level(players: int, independent: bool, matches: int, deals: int) -> None:
+    simulation = ratings.Simulation(players, independent=independent, matches=matches, deals=deals, bots=6)
 
     coverage = simulation.coverage(tournaments=60, endless=3_000)
 
