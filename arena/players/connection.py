@@ -3,7 +3,8 @@
 Decisions wait in a queue, and what waits while the bot is busy goes together into its next request. Whatever the bot does,
 every decision gets an answer or a Failure in bounded time: a request has one absolute deadline; the end of the process ends
 the wait at once; a request of several decisions that fails as a whole is asked again one by one, by a fresh instance, so that
-only the decisions that fail by themselves are faults; and a bot that must be started again too often is given up.
+only the decisions that fail by themselves are faults; an instance that does nothing but fail is started afresh, however many it
+is asked at once; and a bot that must be started again too often is given up.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from arena.settings import Entry
 
 MAX_FAILED_BATCHES: Final = 3
 """How many requests of several decisions may fail as a whole before an instance is asked one at a time."""
+
+MAX_ERRORS: Final = 3
+"""How many answers in a row may be errors, of whatever kind, before a launched instance is started afresh."""
 
 COUNTED: Final = 10
 """A request may take the time of at most so many decisions."""
@@ -129,6 +133,8 @@ class Connection(Player):
         self._pace: float | None = None  # seconds a decision, at the slowest lately
         self._max_batch = wire.MAX_BATCH
         self._failed_batches = 0
+        self._errors = 0  # in a row
+        self._renewed = False
         self._changing = asyncio.Lock()  # held while starting and closing
         self._wake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
@@ -233,29 +239,52 @@ class Connection(Player):
             return
         async with self._place() as place:
             asked = _take(waiting, most)
-            if not asked:
-                return
-            try:
-                await self._request(channel, asked, place)
-            except Failure as failure:
-                failed = failure
-            else:
-                return
-        if isinstance(failed, _Stalled) and not asked[0].stalled:
-            asked[0].stalled = True
-            await self._instance.put_down()
-            await self._ask(deque(asked), 1)
-            return
-        if len(asked) == 1:
-            asked[0].fail(failed)
-            if failed.evidence.kind is not FaultKind.MALFORMED:
-                await self._instance.put_down()
-            return
+            failed = await self._failure_of(channel, asked, place) if asked else None
+        if failed is None:
+            await self._renew_if_unwell("cards that can't be read, or aren't legal")
+        elif len(asked) == 1 and not (isinstance(failed, _Stalled) and not asked[0].stalled):
+            await self._charge(asked[0], failed)
+        else:
+            asked[0].stalled |= isinstance(failed, _Stalled)
+            await self._put_down(failed)
+            if len(asked) > 1:
+                self._count_failed_batch(failed)
+            again = deque(asked)
+            while again:
+                await self._ask(again, 1)
+
+    async def _failure_of(self, channel: Channel, asked: Sequence[_Question], place: _Place) -> Failure | None:
+        """Send one request; return why it failed as a whole, if it did."""
+        try:
+            await self._request(channel, asked, place)
+        except Failure as failure:
+            return failure
+        return None
+
+    async def _charge(self, question: _Question, failed: Failure) -> None:
+        """Let the only decision of a request fail; the instance ends if it hasn't answered at all, or does nothing but fail."""
+        question.fail(failed)
+        self._errors += 1
+        if failed.evidence.kind is FaultKind.MALFORMED:
+            await self._renew_if_unwell(failed.evidence.detail)
+        else:
+            await self._put_down(failed)
+
+    async def _put_down(self, failed: Failure) -> None:
+        """End the instance because of a failure; the next request has it started again."""
+        self._instance.lost = failed.evidence
+        self._errors = 0
         await self._instance.put_down()
-        self._count_failed_batch(failed)
-        again = deque(asked)
-        while again:
-            await self._ask(again, 1)
+
+    async def _renew_if_unwell(self, last: str) -> None:
+        """End a launched instance that has only failed lately, as far as it may be started again: a fresh one may be well."""
+        if self._errors < MAX_ERRORS or not self._instance.endpoint.launched or not self._instance.restarts_left:
+            return
+        text = f"{self._errors} errors in a row (the last: {last})"
+        if not self._renewed:
+            self._setup.warn(f"{self._name}: {text}; it is started afresh, now and whenever that happens again")
+        self._renewed = True
+        await self._put_down(Failure(Evidence(FaultKind.MALFORMED, text)))
 
     def _count_failed_batch(self, failed: Failure) -> None:
         self._failed_batches += 1
@@ -318,8 +347,15 @@ class Connection(Player):
             if isinstance(choice, Malformed):
                 output = await self._instance.endpoint.output()
                 question.fail(Failure(Evidence(FaultKind.MALFORMED, str(choice), stderr=output), elapsed, credit))
-            elif not question.answer.done():
+                self._errors += 1
+                continue
+            self._errors = 0 if _is_legal(question.decision, choice) else self._errors + 1
+            if not question.answer.done():
                 question.answer.set_result(Answer(choice, elapsed, credit))
+
+
+def _is_legal(decision: Decision, choice: Choice) -> bool:
+    return len(set(choice.cards)) == len(choice.cards) == decision.count and set(choice.cards) <= set(decision.legal)
 
 
 def _take(waiting: deque[_Question], most: int) -> list[_Question]:

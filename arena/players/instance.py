@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
 import grpc
@@ -13,6 +14,7 @@ from arena.errors import BotUnusable, Malformed
 from arena.faults import Evidence, Failure, FaultKind
 from arena.players.channel import CallFailed, Channel
 from arena.players.endpoint import Endpoint
+from arena.players.process import Exit
 
 MAX_RESTARTS: Final = 20
 """How often an instance is started again."""
@@ -38,6 +40,8 @@ class Instance:
         """What it last said of itself."""
         self.not_started = Evidence(FaultKind.STARTUP, f"{endpoint.name} was not started")
         """Why it does not run."""
+        self.lost: Evidence | None = None
+        """Why it was started again the last time."""
         self._startup = startup
         self._restarts = 0
         self._failed_starts = 0
@@ -48,6 +52,11 @@ class Instance:
         """Whether it can be asked."""
         ended = self.endpoint.ended
         return self.channel is not None and self.channel.live and not (ended is not None and ended.done())
+
+    @property
+    def restarts_left(self) -> bool:
+        """Whether it can be started again, if it has to be."""
+        return self._restarts < MAX_RESTARTS
 
     async def open(self) -> Channel:
         """Start the instance, or reach it; raise BotUnusable if that fails, and remember why."""
@@ -81,9 +90,12 @@ class Instance:
         if self.channel is not None:
             if self.alive:
                 return self.channel
+            ended = self.endpoint.ended
+            how = ended.result() if ended is not None and ended.done() else None
+            self.lost = _end_of(how, str(how)) if how else Evidence(FaultKind.DISCONNECTED, "the connection was lost")
             await self.put_down()
-        if self._restarts >= MAX_RESTARTS or self._failed_starts >= MAX_FAILED_STARTS:
-            raise Failure(Evidence(FaultKind.DISCONNECTED, self._given_up()))
+        if not self.restarts_left or self._failed_starts >= MAX_FAILED_STARTS:
+            raise Failure(self._given_up())
         self._restarts += 1
         await asyncio.sleep(RESTART_PAUSE * self._restarts)
         try:
@@ -108,13 +120,7 @@ class Instance:
             await asyncio.wait({ended}, timeout=_EXIT_PATIENCE)
         if ended is not None and ended.done():
             how = ended.result()
-            return Evidence(
-                FaultKind.DISCONNECTED,
-                f"the process {how} while it was being asked",
-                exit_code=how.exit_code,
-                signal=how.signal,
-                stderr=how.output,
-            )
+            return _end_of(how, f"the process {how} while it was being asked")
         kind = error.kind if isinstance(error, CallFailed) else FaultKind.DISCONNECTED
         return Evidence(kind, f"an error instead of an answer: {error}", stderr=await self.endpoint.output())
 
@@ -152,7 +158,17 @@ class Instance:
         finally:
             await self.endpoint.close(in_peace=in_peace)
 
-    def _given_up(self) -> str:
-        if self._failed_starts >= MAX_FAILED_STARTS:
-            return f"{self.endpoint.name} is given up after {self._failed_starts} failed starts in a row"
-        return f"{self.endpoint.name} is given up after {self._restarts} restarts"
+    def _given_up(self) -> Evidence:
+        """Return why it is asked no more, with what is known of the last time that it failed."""
+        failed_starts = self._failed_starts >= MAX_FAILED_STARTS
+        last = self.not_started if failed_starts else self.lost
+        times = f"{self._failed_starts} failed starts in a row" if failed_starts else f"{self._restarts} restarts"
+        why = f": {last.detail.removeprefix('the process ')}" if last else ""
+        evidence = last or self.not_started
+        detail = f"{self.endpoint.name} is given up after {times}{why}"
+        return replace(evidence, kind=FaultKind.DISCONNECTED, detail=detail, overrun=None)
+
+
+def _end_of(how: Exit, detail: str) -> Evidence:
+    """Return what is known of a process that has ended."""
+    return Evidence(FaultKind.DISCONNECTED, detail, exit_code=how.exit_code, signal=how.signal, stderr=how.output)

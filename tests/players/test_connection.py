@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -249,7 +250,9 @@ async def test_a_bot_that_does_not_come_back_fails_startup_and_is_given_up(
     kinds = [failure.evidence.kind for failure in failures]
     assert kinds == [FaultKind.STARTUP] * 3 + [FaultKind.DISCONNECTED] * 2
     assert failures[0].evidence.stderr == "    no model file"
-    assert "given up after 3 failed starts in a row" in failures[-1].evidence.detail
+    assert "given up after 3 failed starts in a row: " in failures[-1].evidence.detail
+    assert "exited with code 3 before it answered Describe" in failures[-1].evidence.detail
+    assert "no model file" in failures[-1].evidence.stderr
 
 
 async def test_an_instance_is_started_again_so_often_and_no_more(
@@ -261,7 +264,54 @@ async def test_an_instance_is_started_again_so_often_and_no_more(
     details = [(await failure_of(player, decision(BAD))).evidence.detail for _ in range(4)]
 
     assert details[:3] == ["the process exited with code 1 while it was being asked"] * 3
-    assert "given up after 2 restarts" in details[3]
+    assert "given up after 2 restarts: exited with code 1 while it was being asked" in details[3]
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+@pytest.mark.parametrize(
+    "way",
+    [["lost-helper", "error"], ["lost-helper", "garbage"], ["lost-cards", "unknown"], ["lost-cards", "illegal"]],
+    ids=" ".join,
+)
+async def test_an_instance_that_only_fails_is_started_afresh_after_three_errors_in_a_row(
+    launch: Launch, decision: Ask, notices: list[str], way: list[str], at_once: int
+) -> None:
+    player = await started(launch, *way)
+
+    asked = [decision(number, PATIENT) for number in (BAD, *range(20, 35))]
+    answers: list[Answer | BaseException] = []
+    for first in range(0, len(asked), at_once):
+        batch = map(player.decide, asked[first : first + at_once])
+        answers += await asyncio.gather(*batch, return_exceptions=True)
+
+    later = zip(asked, answers, strict=True)
+    sound = [isinstance(each, Answer) and each.choice.cards == of.legal[:3] for of, each in later]
+    assert not sound[0]
+    assert sound[max(3, at_once) :] == [True] * (16 - max(3, at_once)), answers
+    assert re.search("errors in a row .*; it is started afresh", "".join(notices))
+
+
+async def test_errors_that_are_not_in_a_row_start_nothing_afresh(launch: Launch, decision: Ask) -> None:
+    player = await started(launch, "status", "INTERNAL")
+    bots = [pid for pid in descendants(os.getpid()) if b"misbehaving" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    for number in (BAD, BAD, 1, BAD, BAD, 2):
+        await asyncio.gather(player.decide(decision(number)), return_exceptions=True)
+
+    left = [pid for pid in descendants(os.getpid()) if b"misbehaving" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert left == bots
+
+
+async def test_a_bot_that_errs_for_ever_is_asked_on_once_its_restarts_are_used_up(
+    launch: Launch, decision: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "MAX_RESTARTS", 1)
+    player = await started(launch, "status", "INTERNAL")
+
+    failures = [await failure_of(player, decision(BAD)) for _ in range(8)]
+
+    assert {failure.evidence.kind for failure in failures} == {FaultKind.MALFORMED}
+    assert (await player.decide(decision(1))).choice.cards
 
 
 async def test_a_bot_that_fails_batches_is_asked_one_at_a_time(

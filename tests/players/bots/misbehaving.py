@@ -137,6 +137,34 @@ class Status(Bot):
         context.abort(grpc.StatusCode[sys.argv[2]], "no \x1b[31mthanks")
 
 
+class LostHelper(Bot):
+    """Can do nothing any more once it was asked decision 13, as its helper died: it fails in the way of the second argument."""
+
+    lost = False
+
+    def decide(self, data: bytes, context: Context) -> bytes:
+        LostHelper.lost |= any(each.number == BAD for each in bot_pb2.DecideRequest.FromString(data).decisions)
+        if self.lost and sys.argv[2] == "error":
+            context.abort(grpc.StatusCode.INTERNAL, "MemoryError")
+        if self.lost and sys.argv[2] == "garbage":
+            return b"\xff\xff\xff"
+        return super().decide(data, context)
+
+    def misbehave(self, response: bot_pb2.DecideResponse, choice: bot_pb2.Choice, context: Context) -> None:
+        pass
+
+
+class LostCards(LostHelper):
+    """The same with choices that are no cards, or not legal."""
+
+    def decide(self, data: bytes, context: Context) -> bytes:
+        response = bot_pb2.DecideResponse.FromString(super().decide(data, context))
+        for choice in response.choices if self.lost else ():
+            del choice.cards[:]
+            choice.cards.extend([16] if sys.argv[2] == "unknown" else [17, 17, 17])  # type: ignore[list-item]
+        return response.SerializeToString()
+
+
 class SlowToLearn(Bot):
     def finish_deals(self, _request: bytes, _context: Context) -> bytes:
         time.sleep(FOREVER)
@@ -229,6 +257,8 @@ BOTS: dict[str, type[Bot]] = {
     "huge": Huge,
     "bomb": Bomb,
     "status": Status,
+    "lost-helper": LostHelper,
+    "lost-cards": LostCards,
     "slow-to-learn": SlowToLearn,
     "learning": Learning,
     "start-once": Hang,
