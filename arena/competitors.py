@@ -28,10 +28,20 @@ HOUSE: Final[Mapping[str, str]] = {
 
 
 def sample_bots() -> Path:
-    """Return the folder of the sample bots: the installed package's own, or the source tree's."""
+    """Return the folder of the sample bots."""
+    return _bundled("sample_bots")
+
+
+def protocol_files() -> Path:
+    """Return the folder of the protocol's .proto files."""
+    return _bundled("proto")
+
+
+def _bundled(name: str) -> Path:
+    """Return a folder that comes with Arena: the installed package's own, or the source tree's."""
     package = Path(arena.__file__).parent
-    bundled = package / "_bundled" / "sample_bots"
-    return bundled if bundled.is_dir() else package.parent / "sample_bots"
+    bundled = package / "_bundled" / name
+    return bundled if bundled.is_dir() else package.parent / name
 
 
 def competitors(

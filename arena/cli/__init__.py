@@ -17,8 +17,10 @@ from importlib import import_module
 from typing import Final, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from arena import __version__
+from arena.cli.completion import VARIABLE, complete
 from arena.cli.output import lost_output, prepare_streams
 from arena.errors import ArenaError, BadConfig, Interrupted
 
@@ -44,6 +46,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "token": "Make, list and revoke the tokens of a server; show its audit log.",
     "watch": "Watch a tournament of a server as it is played.",
     "new-bot": "Make the project of a new bot, in Python, Go or TypeScript.",
+    "proto": "Write the protocol's files, for bots in other languages.",
+    "completion": "Let the Tab key complete commands, in bash, zsh or fish.",
+    "help": "Show how a command is used.",
 }
 """Each command with what it does. `new-bot` lives in `arena/cli/new_bot.py`, as the click command named `command`."""
 
@@ -54,7 +59,7 @@ Examples:
   arena check my-bot                       tell whether it is sound
   arena submit my-bot && arena tournament  let it play
 
-`arena COMMAND --help` has an example of each. Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 interrupted but
+`arena help COMMAND` has an example of each. Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 interrupted but
 resumable, 4 undecided.
 """
 
@@ -87,6 +92,11 @@ class CommandTable(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command without importing any, or else an option."""
+        names = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -105,7 +115,7 @@ class CommandTable(click.Group):
     epilog=EXAMPLE,
 )
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
-@click.version_option(__version__, prog_name="arena")
+@click.version_option(__version__, "-V", "--version", prog_name="arena")
 def arena(debug: bool) -> None:
     """Let bots compete at trick-taking card games."""
     del debug  # read by `run`, which also tells of errors in reading the rest
@@ -134,6 +144,8 @@ def _run(arguments: Sequence[str]) -> int:
         os.environ.setdefault(name, value)
     debug = "--debug" in arguments[:1]
     try:
+        if instruction := os.environ.get(VARIABLE):
+            return complete(arena, instruction)
         with arena.make_context("arena", list(arguments) or ["--help"]) as context:
             code = arena.invoke(context)
             return code if isinstance(code, int) else 0

@@ -93,6 +93,36 @@ LANGUAGES: Final[Mapping[str, Language]] = {
 }
 
 
+_SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "python": ("py", "python3"),
+    "go": ("golang",),
+    "node": ("nodejs", "node.js", "typescript", "ts", "javascript", "js"),
+}
+"""What else people call a language."""
+
+
+class _LanguageName(click.Choice[str]):
+    """The name of a language; of others it says what there is instead."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        name = value.casefold()
+        if name in LANGUAGES:
+            return name
+        for known, others in _SPELLINGS.items():
+            if name in others:
+                self.fail(f"write {known!r}: that makes a bot in {LANGUAGES[known].title}.", param, ctx)
+        made = ", ".join(
+            key if key == language.title.lower() else f"{key} ({language.title})" for key, language in LANGUAGES.items()
+        )
+        return self.fail(
+            f"there are projects in {made}, and none in {value!r}. A bot in another language is a gRPC server:"
+            " `arena proto DIR` writes the protocol to make its stubs of, and `arena check -- PROGRAM` tells what it"
+            " still lacks.",
+            param,
+            ctx,
+        )
+
+
 _ONE_DATABASE: Final = (
     "Without a server, bots meet in one database, and here `arena submit .` makes one for this bot alone:\n"
     "submit them from the folder above, or name the same one each time, with --store or ARENA_STORE."
@@ -105,7 +135,7 @@ Examples:
   arena new-bot python my-bot
   arena new-bot go ~/bots/gopher"""
 )
-@click.argument("language", type=click.Choice(list(LANGUAGES)))
+@click.argument("language", type=_LanguageName(list(LANGUAGES)))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 def command(language: str, folder: Path) -> None:
     """Make the project of a new bot in the new folder DIR, and name both alike.

@@ -131,8 +131,9 @@ def test_wrong_usage_is_told_with_exit_code_2(
     assert message in errors
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["--version"]) == 0
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_told(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([option]) == 0
     assert capsys.readouterr().out == f"arena, version {__version__}\n"
 
 
@@ -154,6 +155,48 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     text = capsys.readouterr().out
     assert f"Usage: arena {name}" in text
     assert re.search(rf"Examples?:\n +arena {name}", text)
+
+
+@pytest.mark.parametrize("words", [[], ["tournament"], ["token", "create"]], ids=" ".join)
+def test_help_is_a_command_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([*words, "--help"]) == 0
+    wanted = capsys.readouterr().out
+
+    assert cli.run(["help", *words]) == 0
+    assert capsys.readouterr().out == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["gmes"], "did you mean 'games'?"), (["games", "x"], "has no commands of its own: leave 'x' out")],
+    ids=["unknown", "no group"],
+)
+def test_help_of_no_command_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["help", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_how_to_complete(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["completion", shell]) == 0
+    assert f"_ARENA_COMPLETE={shell}_complete" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "complete"),
+    [
+        ("arena t", {"tournament", "token"}),
+        ("arena token re", {"revoke"}),
+        ("arena tournament --isol", {"--isolation"}),
+        ("arena new-bot ", {"python", "go", "node"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_typed_is_completed(typed: str, complete: set[str]) -> None:
+    place = len(typed.split()) - (not typed.endswith(" "))
+    done = arena(_ARENA_COMPLETE="bash_complete", COMP_WORDS=typed, COMP_CWORD=str(place))
+
+    assert {line.partition(",")[2] for line in done.stdout.splitlines()} == complete
 
 
 @pytest.mark.parametrize("name", ["check", "leaderboard", "fairness", "verify", "watch", "games"])

@@ -221,12 +221,6 @@ def test_a_folder_that_cannot_be_is_refused(
     assert files_in(tmp_path) == {"file"}
 
 
-def test_of_an_unknown_language_the_known_ones_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["new-bot", "cobol", str(tmp_path / "mine")]) == 2
-
-    assert "'cobol' is not one of 'python', 'go', 'node'" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_a_python_project_passes_its_tests_and_plays(tmp_path: Path) -> None:
     folder = make("python", tmp_path / "mine")
@@ -279,3 +273,20 @@ def test_the_wheel_has_the_sources_of_bots_but_not_what_they_were_built_into(tmp
     for language, recipe in LANGUAGES.items():
         assert {f"{recipe.source}/{name}" for name in recipe.files} <= bundled
         assert set(recipe.files) <= files_in(tmp_path / language)
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        *((word, "write 'node': that makes a bot in TypeScript") for word in ("typescript", "JS", "javascript")),
+        ("golang", "write 'go': that makes a bot in Go"),
+        *((word, f"python, go, node (TypeScript), and none in '{word}'") for word in ("rust", "java", "c++")),
+        ("rust", "`arena proto DIR` writes the protocol"),
+    ],
+)
+def test_what_there_is_for_other_languages_is_told(
+    word: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new-bot", word, str(tmp_path / "bot")]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "bot").exists()
