@@ -63,6 +63,7 @@ class Program:
             address=self.address,
             directory=folder,
             whole_directory=bool(self.command),
+            pack=("*",) if self.command else (),  # what was packed is the bot's, and what was built of it
             tcp=self.tcp,
             public_only=public_only and bool(self.address),
         )

@@ -8,13 +8,13 @@ form of the file to editors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from arena.clock import TimeControl
-from arena.document import MAX_BYTES, Node, Place, Problems, Wrong, read_document, read_scalar
+from arena.document import Node, Place, Problems, Wrong, read_document, read_file, read_scalar
 from arena.entries import read_entries
 from arena.errors import BadConfig, BadGame
 from arena.faults import FaultPolicy
@@ -22,6 +22,7 @@ from arena.fields import Fields, describe, one_of, seconds, size, suggest, truth
 from arena.game import Game, Option, OptionValue
 from arena.games import SIDES, find_game, game_names
 from arena.games.options import describe_values, parse_option
+from arena.manifest import FILE, load_manifest
 from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Settings, Settling
 
 Override = str | int | float | bool | Sequence[str] | None
@@ -98,16 +99,6 @@ def load_config(path: Path, overrides: Mapping[str, Override], *, bots_needed: b
     return parse_config(read_file(path), path, overrides, bots_needed=bots_needed)
 
 
-def read_file(path: Path) -> str:
-    """Return the text of a YAML file; raise BadConfig where it can't be read or is none."""
-    try:
-        with path.open("rb") as file:
-            return _decode(file.read(MAX_BYTES + 1))
-    except (OSError, Wrong) as error:
-        reason = error.message if isinstance(error, Wrong) else f"this can't be read: {_reason(error)}"
-        raise BadConfig((f"{path}: {reason}",)) from None
-
-
 def parse_config(text: str, path: Path, overrides: Mapping[str, Override], *, bots_needed: bool = True) -> Config:
     """Read the text of a bots.yaml that stands, or would stand, at `path`: otherwise as `load_config`.
 
@@ -125,28 +116,14 @@ def parse_config(text: str, path: Path, overrides: Mapping[str, Override], *, bo
         problems.add(Place(1, 1), "nothing is in here; list at least two bots under `bots`")
     if problems:
         raise BadConfig(problems.lines(str(path)))
-    return Config(settings, entries)
+    return Config(settings, tuple(map(_with_pack, entries)))
 
 
-def _reason(error: OSError) -> str:
-    mends = {
-        FileNotFoundError: "there is no such file; correct the path, or write one",
-        IsADirectoryError: "it is a folder; name the file in it",
-        PermissionError: "you may not read it; change its permissions",
-    }
-    return mends.get(type(error), error.strerror or str(error))
-
-
-def _decode(content: bytes) -> str:
-    if len(content) > MAX_BYTES:
-        raise Wrong(f"this is larger than {MAX_BYTES >> 20} MiB; it is no bots.yaml")
-    if b"\0" in content:
-        raise Wrong("this is no text in UTF-8, since it holds NUL bytes; save it as UTF-8")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise Wrong(f"this is no text in UTF-8 (line {line}); save it as UTF-8") from None
+def _with_pack(entry: Entry) -> Entry:
+    """Return an entry with what the manifest in its directory packs, if it has one; raise BadConfig for what is wrong there."""
+    if not entry.whole_directory or not (entry.directory / FILE).is_file():
+        return entry
+    return replace(entry, pack=load_manifest(entry.directory).entry.pack)
 
 
 def _override(root: Node, overrides: Mapping[str, Override], problems: Problems) -> Node:

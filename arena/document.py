@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -23,6 +24,8 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
     StreamEndEvent,
 )
+
+from arena.errors import BadConfig
 
 MAX_BYTES = 1 << 20
 """The largest text that is read."""
@@ -119,6 +122,16 @@ def read_scalar(text: str) -> Scalar:
     return int(text, 0) if number["oct"] or number["hex"] else int(text)
 
 
+def read_file(path: Path) -> str:
+    """Return the text of a YAML file; raise BadConfig where it can't be read or is none."""
+    try:
+        with path.open("rb") as file:
+            return _decode(file.read(MAX_BYTES + 1))
+    except (OSError, Wrong) as error:
+        reason = error.message if isinstance(error, Wrong) else f"this can't be read: {_reason(error)}"
+        raise BadConfig((f"{path}: {reason}",)) from None
+
+
 def read_document(text: str, problems: Problems) -> Node | None:
     """Return the one value of a YAML text, None where it can't be read or holds nothing; note in `problems` what is wrong."""
     try:
@@ -212,3 +225,24 @@ def _plain_text(text: str, place: Place) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise Wrong("this text holds an escape that stands for no character; take it out", place)
     return text
+
+
+def _reason(error: OSError) -> str:
+    mends = {
+        FileNotFoundError: "there is no such file; correct the path, or write one",
+        IsADirectoryError: "it is a folder; name the file in it",
+        PermissionError: "you may not read it; change its permissions",
+    }
+    return mends.get(type(error), error.strerror or str(error))
+
+
+def _decode(content: bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise Wrong(f"this is larger than {MAX_BYTES >> 20} MiB; it is no file of settings")
+    if b"\0" in content:
+        raise Wrong("this is no text in UTF-8, since it holds NUL bytes; save it as UTF-8")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Wrong(f"this is no text in UTF-8 (line {line}); save it as UTF-8") from None

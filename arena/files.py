@@ -1,33 +1,33 @@
-"""Which files make up a bot: what its version is made of, and what it can read in the sandbox."""
+"""Which files make up a bot, as its entry says it: what its version is made of, and what it can read in the sandbox."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
+from arena.contents import Contents, contents
 from arena.settings import Entry
-
-ARENA_FILES: Final = ("arena.db", "bots.yaml")
-"""How the names of Arena's own files in a bot's directory begin, with what SQLite and the lock put beside."""
-
-_SKIPPED_FOLDERS: Final = frozenset({".git", "__pycache__", "node_modules"})
 
 
 def bot_files(entry: Entry) -> dict[str, Path]:
     """Return the files that make up a bot, by their names within it.
 
-    These are all files of a directory that the entry names; else the files among the command's words, but not the
-    interpreter; else the file of a Python module. Raises OSError where the directory cannot be read.
+    These are what belongs to the bot in a directory that the entry names; else the files among the command's words, but not the
+    interpreter; else the file of a Python module. Raises OSError where the directory cannot be read, and BadInput as
+    `arena.contents` does.
     """
     if entry.whole_directory:
-        return {path.relative_to(entry.directory).as_posix(): path for path in _all_files(entry.directory)}
+        files = folder_contents(entry).files
+        return {name: path for name, path in files.items() if path.is_file() or path.is_symlink()}
     if entry.command:
         return _command_files(entry)
     return _module_file(entry) if entry.python else {}
+
+
+def folder_contents(entry: Entry) -> Contents:
+    """Look through the directory of an entry that names it; raises as `bot_files`."""
+    return contents(entry.directory, [portable_word(word, entry.directory) for word in entry.command], entry.pack)
 
 
 def portable_word(word: str, directory: Path) -> str:
@@ -36,20 +36,6 @@ def portable_word(word: str, directory: Path) -> str:
         return "python"
     path = Path(word)
     return path.relative_to(directory).as_posix() if path.is_absolute() and path.is_relative_to(directory) else word
-
-
-def _all_files(directory: Path) -> Iterator[Path]:
-    """Yield all files below a directory, and the links that lead to no file; no sockets, pipes or devices."""
-    for folder, folders, names in os.walk(directory, onerror=_refuse):
-        links = [name for name in folders if Path(folder, name).is_symlink()]
-        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS and name not in links]
-        for path in (Path(folder, name) for name in [*names, *links]):
-            if (path.is_file() or path.is_symlink()) and not path.name.startswith(ARENA_FILES):
-                yield path
-
-
-def _refuse(error: OSError) -> None:
-    raise error
 
 
 def _command_files(entry: Entry) -> dict[str, Path]:

@@ -60,9 +60,12 @@ def _content_hash(path: Path) -> str:
 
 
 def portable_entry(entry: Entry) -> dict[str, Any]:
-    """Return an entry without what differs from machine to machine: its directory, where Python lies, what may be dialled."""
+    """Return an entry without what differs from machine to machine: its directory, where Python lies, what may be dialled.
+
+    What `pack` comes to is in the hash of its files.
+    """
     values = entry.to_json()
-    del values["directory"], values["public_only"]
+    del values["directory"], values["public_only"], values["pack"]
     values["command"] = [portable_word(word, entry.directory) for word in entry.command]
     return values
 

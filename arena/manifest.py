@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from arena.competition import Program
-from arena.config import read_file
-from arena.document import Node, Place, Problems, Wrong, read_document
+from arena.contents import MANIFEST
+from arena.document import Node, Place, Problems, Wrong, read_document, read_file
 from arena.entries import check_protocol, read_name, read_words
 from arena.errors import BadConfig
 from arena.fields import Fields, describe, suggest, truth, word
@@ -27,7 +27,7 @@ from arena.games import game_names
 from arena.settings import Entry
 from arena.text import clean_line
 
-FILE: Final = "bot.yaml"
+FILE: Final = MANIFEST
 MAX_AUTHOR: Final = 64
 """The most characters that are kept of who wrote a bot."""
 KEYS: Final = ("name", "command", "build", "pack", "tcp", "protocol", "games", "author")
@@ -40,15 +40,13 @@ class Manifest:
     entry: Entry
     build: tuple[str, ...] = ()
     """The program and its arguments that build the bot in its folder; empty where nothing is to be built."""
-    pack: tuple[str, ...] = ()
-    """Patterns of what is packed although a .gitignore leaves it out."""
     games: tuple[str, ...] = ()
     """The games that it is to play; empty for all that it says it plays."""
     author: str = ""
     command_places: tuple[Place, ...] = ()
     """Where the words of `command` stand in the file."""
     pack_places: tuple[Place, ...] = ()
-    """Where the patterns of `pack` do."""
+    """Where the patterns of `pack` of its entry do."""
 
     @property
     def program(self) -> Program:
@@ -89,12 +87,12 @@ def _read(root: Node, folder: Path, problems: Problems) -> Manifest:
         command=fields.take("command", read_words, ()),
         directory=folder.resolve(),
         whole_directory=True,
+        pack=fields.take("pack", _read_patterns, ()),
         tcp=fields.take("tcp", truth, False),
     )
     return Manifest(
         entry,
         build=fields.take("build", read_words, ()),
-        pack=fields.take("pack", _read_patterns, ()),
         games=fields.take("games", _read_games, ()),
         author=fields.take("author", _read_author, ""),
         command_places=fields.take("command", _places, ()),

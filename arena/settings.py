@@ -66,6 +66,8 @@ class Entry:
     """The working directory of the command, absolute; also where its files are looked for."""
     whole_directory: bool = False
     """Whether the entry names its directory, so that all files in it belong to the bot."""
+    pack: tuple[str, ...] = ()
+    """Patterns of files in that directory that belong to the bot although a .gitignore leaves them out."""
     tcp: bool = False
     """Whether a launched bot serves on a TCP port of the loopback interface instead of a unix socket."""
     public_only: bool = False
@@ -83,12 +85,18 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as values that JSON has; `from_json` makes the same entry of them."""
-        return {**asdict(self), "command": list(self.command), "directory": str(self.directory)}
+        return {
+            **asdict(self),
+            "command": list(self.command),
+            "pack": list(self.pack),
+            "directory": str(self.directory),
+        }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Make an entry of what `to_json` returned."""
-        return cls(**{**values, "command": tuple(values["command"]), "directory": Path(values["directory"])})
+        words = {"command": tuple(values["command"]), "pack": tuple(values.get("pack", ()))}
+        return cls(**{**values, **words, "directory": Path(values["directory"])})
 
 
 @dataclass(frozen=True, slots=True)

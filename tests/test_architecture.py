@@ -22,10 +22,10 @@ ROOT = Path(__file__).parents[1]
 LEVELS = (
     *("errors", "difference", "finding", "text", "sockets", "pem", "threads", "document", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
-    *("decision", "clock", "faults", "record", "simulate", "results", "settings", "files", "events"),
+    *("decision", "clock", "faults", "record", "simulate", "results", "settings", "contents", "files", "events"),
     *("competition", "v1", "wire", "sdk", "players"),
     *("table", "match", "replay", "reasking"),
-    *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "config", "manifest"),
+    *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "manifest", "config"),
     "tokens",
     *(
         "migrations",
@@ -62,7 +62,7 @@ ALLOWED = {
     "grpc": {"players", "server", "client", "sdk", "v1"},
     "grpc_health": {"players", "server", "sdk"},
     "grpc_reflection": {"server"},
-    "pathspec": {"submission"},
+    "pathspec": {"contents", "submission"},
     "google": {"wire", "v1", "client", "server", "players"},
     "sqlalchemy": {"store", "migrations"},
     "alembic": {"store", "migrations"},

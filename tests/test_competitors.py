@@ -45,7 +45,9 @@ def test_the_current_version_plays_from_its_files(store: Store) -> None:
 
     entries, notices = playing(store)
 
-    assert entries == {"ann": Entry("ann", command=("./bot", "-x"), directory=SHELF / "new", whole_directory=True)}
+    assert entries == {
+        "ann": Entry("ann", command=("./bot", "-x"), directory=SHELF / "new", whole_directory=True, pack=("*",))
+    }
     assert notices == ["of the bots that were submitted these play: ann (version 2)"]
 
 

@@ -30,13 +30,13 @@ def test_a_whole_manifest_is_read(tmp_path: Path) -> None:
     assert manifest.build == ("go", "build", "-o", "bot", ".")
     assert manifest.games == ("heartswitch", "hearts-classic")
     assert manifest.author == "Somebody"
-    assert manifest.pack == ()
+    assert manifest.entry.pack == ()
 
 
 def test_what_is_packed_is_read_as_it_is_written(tmp_path: Path) -> None:
     text = "name: a\ncommand: [./a]\npack: [dist/, '!dist/*.map', node_modules/]\n"
 
-    assert load_manifest(write(tmp_path, text)).pack == ("dist/", "!dist/*.map", "node_modules/")
+    assert load_manifest(write(tmp_path, text)).entry.pack == ("dist/", "!dist/*.map", "node_modules/")
 
 
 def test_a_version_is_what_the_manifest_says(tmp_path: Path) -> None:

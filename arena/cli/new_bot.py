@@ -162,7 +162,7 @@ def _make(language: Language, folder: Path) -> None:
     _write(folder / "bots.yaml", _configuration(language, name, opponents))
     _write(folder / "bot.yaml", _manifest(language, name))
     _write(folder / "README.md", _readme(language, name))
-    _write(folder / ".gitignore", "\n".join((*language.ignored, "arena.db*", "")))
+    _write(folder / ".gitignore", "\n".join((*language.ignored, "/arena.db*", "/result*.json", "/logs/", "")))
 
 
 def _bot_name(folder: Path) -> str:

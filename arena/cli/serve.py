@@ -107,7 +107,7 @@ def command(
         raise click.UsageError("--tls-client-ca needs --tls-cert and --tls-key.")
     if incremental and every is None and not at:
         raise click.UsageError("--incremental is about the tournaments of --every and --at: give one of them.")
-    from arena.config import read_file
+    from arena.document import read_file
     from arena.server import DRAINING, Terms, Tls
     from arena.server.calendar import Calendar
     from arena.server.limits import Quotas

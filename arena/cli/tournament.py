@@ -210,7 +210,7 @@ def _play_on_server(
 ) -> None:
     from arena.cli.leaderboard import print_server_leaderboard
     from arena.client import run_on_server
-    from arena.config import read_file
+    from arena.document import read_file
 
     text = read_file(path) if how["named"] or path.is_file() else ""
     texts = {

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 
+from arena.contents import make_folder
 from arena.errors import BadInput, BotUnusable
 from arena.players.base import Player, Setup, Transport
 from arena.players.connection import Connection
@@ -246,7 +247,7 @@ class Launcher(Transport):
         readable = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in entry.name)
         log = logs / f"{readable}-{instance}.log"
         try:
-            logs.mkdir(parents=True, exist_ok=True)
+            make_folder(logs)
             log.touch()
         except OSError as error:
             raise BotUnusable(

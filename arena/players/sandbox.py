@@ -20,7 +20,7 @@ from typing import Final
 
 import arena
 from arena.errors import BotUnusable
-from arena.files import ARENA_FILES, bot_files
+from arena.files import bot_files, folder_contents
 from arena.players.process import Command
 from arena.players.system_calls import make_filter
 from arena.settings import Entry, Limits
@@ -116,7 +116,7 @@ class Sandbox:
         limits = self._limits(self.limits.processes + others, OPEN_FILES, FILE_BYTES)
         relay = f"{SOCKET}:{PORT}" if entry.tcp else ""
         user = FIRST_USER + number % USERS
-        own = [*_own_folder(entry), *self._hide([*seen, entry.directory]), "--remount-ro", "/dev", "--remount-ro", "/"]
+        own = [*_own_folder(entry), *self._hide(seen), "--remount-ro", "/dev", "--remount-ro", "/"]
         return self._confine(command, _Room(seen, own, WRITABLE, limits, MOST_FILES, user, group), staging, relay)
 
     def confine_build(self, command: Command, tree: Path, file_bytes: int, staging: Path, number: int) -> Command:
@@ -209,12 +209,16 @@ def _arguments(room: _Room, sources: Sequence[str]) -> Iterator[str]:
 
 
 def _own_folder(entry: Entry) -> Iterator[str]:
-    """Yield the arguments for the folder of a bot that plays, in which the arena's own files are hidden."""
+    """Yield the arguments for the folder of a bot that plays, and for the links of its own that are shown one by one."""
     yield from ("--dir", str(entry.directory.absolute()))
-    if entry.whole_directory:
-        for path in sorted(entry.directory.iterdir()):
-            if path.name.startswith(ARENA_FILES) and path.is_file():
-                yield from ("--ro-bind", os.devnull, str(path))
+    for path in folder_contents(entry).shown() if entry.whole_directory else ():
+        if _is_link(entry, path):
+            yield from ("--symlink", str(path.readlink()), str(path.absolute()))
+
+
+def _is_link(entry: Entry, path: Path) -> bool:
+    """Return whether a path is a link in the bot's folder, and not a folder that is itself reached by one."""
+    return path != entry.directory and path.is_symlink()
 
 
 def _environment_folders(command: Command) -> Iterator[Path]:
@@ -230,9 +234,9 @@ def _environment_folders(command: Command) -> Iterator[Path]:
 
 
 def _bot_paths(entry: Entry, command: Command) -> Iterator[Path]:
-    """Yield what belongs to the bot: its directory, if it names one, else the files that its command names; its program."""
+    """Yield what belongs to the bot: in its directory, if it names one, else the files that its command names; its program."""
     if entry.whole_directory:
-        yield entry.directory.absolute()
+        yield from (path.absolute() for path in folder_contents(entry).shown() if not _is_link(entry, path))
     else:
         yield from (path.absolute() for path in bot_files(entry).values())
     yield Path(command.argv[0])

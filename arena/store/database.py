@@ -14,6 +14,7 @@ from typing import Final, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
+from arena.contents import DATABASE_MARK
 from arena.errors import BadStore
 from arena.store.lock import hold_lock
 
@@ -145,7 +146,7 @@ class Database:
             )
         with self._telling():
             if found is None and self._engine.dialect.name == "sqlite":
-                _switch_to_wal(self._engine)
+                _prepare_file(self._engine)
         with self.writing() as connection:
             if self._engine.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK + 1)))
@@ -285,10 +286,11 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _switch_to_wal(engine: sa.Engine) -> None:
-    """Let a new file be read while it is written; the file remembers it."""
+def _prepare_file(engine: sa.Engine) -> None:
+    """Let a new file be read while it is written, and be known as Arena's; the file remembers it."""
     raw = engine.raw_connection()
     try:
+        raw.cursor().execute(f"PRAGMA application_id = {DATABASE_MARK}")
         raw.cursor().execute("PRAGMA journal_mode = WAL")
     finally:
         raw.close()

@@ -1,15 +1,12 @@
-"""A bot's folder as a package: which of its files belong to the bot, written as one archive.
-
-Everything does that no .gitignore leaves out, and besides what the manifest's command names, and what its `pack` lists: what
-was built is usually ignored by git, and is what plays. Arena's own files, its databases and bots.yaml, never do.
-"""
+"""A bot's folder as a package: what of it belongs to the bot, checked as it will be where it is unpacked, and written as one
+archive."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path, PurePosixPath
@@ -17,15 +14,14 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from arena.contents import LeftOut, contents
 from arena.document import Problems
 from arena.entries import INTERPRETERS
 from arena.errors import BadConfig, BadInput, Refused
-from arena.files import ARENA_FILES
 from arena.manifest import FILE, Manifest
 from arena.submission.archive import Bounds, write_archive
 from arena.submission.tree import Names, check_link, refuse, show
 
-_NEVER: Final = frozenset({".git", ".hg", ".svn", "__pycache__"})
 _LARGEST: Final = 3  # so many are named where there is too much
 _SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(INTERPRETERS, (".py",)),
@@ -34,9 +30,6 @@ _SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
 """Interpreters, with how the names of the files end that they run."""
 _PLAIN_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO"))
 """Their options after which no value of an option comes."""
-
-Rules = tuple[tuple[str, GitIgnoreSpec], ...]
-"""The .gitignore files that are about a folder, each with the folder that it is in, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +43,7 @@ class Package:
     files: int
     build: bool
     """Whether whoever takes it is to build it."""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def pack(folder: Path, manifest: Manifest, out: Path, *, source: bool = False, bounds: Bounds | None = None) -> Package:
@@ -62,7 +56,8 @@ def pack(folder: Path, manifest: Manifest, out: Path, *, source: bool = False, b
     build = source and bool(manifest.build)
     try:
         _check_places(folder, manifest)
-        files = dict(_chosen(folder, manifest, bounds, built=not build))
+        found = contents(folder) if build else contents(folder, manifest.entry.command, manifest.entry.pack)
+        files = found.files
         if not build:
             _check_command(folder, manifest, files)
             _check_pack(folder, manifest, files)
@@ -78,80 +73,7 @@ def pack(folder: Path, manifest: Manifest, out: Path, *, source: bool = False, b
     size = out.stat().st_size
     _check_packed(folder, files, size, bounds)
     with out.open("rb") as file:
-        return Package(out, size, file_digest(file, "sha256").digest(), len(files), build)
-
-
-# --- What belongs to the bot ---
-
-
-def _chosen(folder: Path, manifest: Manifest, bounds: Bounds, *, built: bool) -> Iterator[tuple[str, Path]]:
-    """Yield the files and links that belong to the bot, by their names in it; what was built, if it is wanted."""
-    patterns = _patterns(manifest.pack, f"{folder / FILE}: `pack`") if built else None
-    named = _named(folder, manifest.entry.command) if built else ()
-    return _Choice(folder, frozenset((FILE, *named)), patterns, bounds).files()
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Which of a folder's files belong to a bot."""
-
-    folder: Path
-    named: frozenset[str]
-    patterns: GitIgnoreSpec | None
-    bounds: Bounds
-
-    def files(self, below: str = "", rules: Rules = (), *, ignored: bool = False) -> Iterator[tuple[str, Path]]:
-        """Yield them by their names; `ignored` says whether a .gitignore leaves out all that is in the folder `below`."""
-        if below.count("/") > self.bounds.depth:
-            raise refuse(f"{show(below)} is more than {self.bounds.depth} folders deep: move it up")
-        here = self.folder / below
-        if not ignored and (here / ".gitignore").is_file():
-            lines = (here / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
-            rules = (*rules, (below, _patterns(lines, str(here / ".gitignore"))))
-        for path in sorted(here.iterdir()):
-            name = f"{below}{path.name}"
-            if path.name in _NEVER or (not below and path.name.startswith(ARENA_FILES)):
-                continue
-            if path.is_dir() and not path.is_symlink():
-                left_out = ignored or _ignores(rules, f"{name}/")
-                if not left_out or self._may_want_from(name):
-                    yield from self.files(f"{name}/", rules, ignored=left_out)
-            elif self._wants(name) or not (ignored or _ignores(rules, name)):
-                yield name, path
-
-    def _wants(self, name: str) -> bool:
-        """Return whether a file belongs to the bot even if it is ignored."""
-        above = (parent.as_posix() for parent in PurePosixPath(name).parents)
-        packed = self.patterns is not None and self.patterns.match_file(name)
-        return packed or name in self.named or not self.named.isdisjoint(above)
-
-    def _may_want_from(self, folder: str) -> bool:
-        """Return whether anything in an ignored folder may belong to the bot."""
-        return bool(self.patterns) or self._wants(folder) or any(name.startswith(f"{folder}/") for name in self.named)
-
-
-def _patterns(lines: Iterable[str], where: str) -> GitIgnoreSpec:
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError as error:
-        raise BadInput(f"{where} has a pattern that is none ({error}); write it as git has it") from None
-
-
-def _ignores(rules: Rules, name: str) -> bool:
-    """Return whether the .gitignore files leave a file out: the innermost one that says anything decides."""
-    for below, spec in reversed(rules):
-        verdict = spec.check_file(name.removeprefix(below)).include
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _named(folder: Path, command: tuple[str, ...]) -> Iterator[str]:
-    """Yield the names of the files and folders among a command's words."""
-    for word in [*command, *(word.partition("=")[2] for word in command if "=" in word)]:
-        name = PurePosixPath(word)
-        if name.parts and not name.is_absolute() and ".." not in name.parts and os.path.exists(folder / name):  # noqa: PTH110
-            yield name.as_posix()
+        return Package(out, size, file_digest(file, "sha256").digest(), len(files), build, found.left_out)
 
 
 # --- What is checked ---
@@ -205,7 +127,7 @@ def _check_there(folder: Path, manifest: Manifest, index: int, files: dict[str, 
 def _check_pack(folder: Path, manifest: Manifest, files: dict[str, Path]) -> None:
     """Raise BadConfig where patterns of `pack` match nothing."""
     problems = Problems()
-    for pattern, place in zip(manifest.pack, manifest.pack_places, strict=True):
+    for pattern, place in zip(manifest.entry.pack, manifest.pack_places, strict=True):
         if not pattern.startswith("!") and not any(GitIgnoreSpec.from_lines([pattern]).match_files(files)):
             problems.add(place, f"no file of the bot matches {pattern}; correct the pattern, or leave it out")
     if problems:

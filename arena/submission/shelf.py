@@ -25,6 +25,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final, Self
 
+from arena.contents import make_folder
 from arena.errors import BadInput, BadStore
 from arena.store.lock import is_at
 
@@ -151,8 +152,8 @@ class Shelf:
     def _folder(self, name: str) -> Path:
         folder = self.root / name
         try:
-            for each in (self.root, folder):
-                each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.root, 0o700)
+            folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise BadStore(f"the folder {folder} for bots' files can't be made: {error.strerror}") from error
         return folder

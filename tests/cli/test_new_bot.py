@@ -17,9 +17,12 @@ from arena.cli import run
 from arena.cli.new_bot import LANGUAGES
 from arena.config import load_config
 from arena.errors import BadConfig
+from arena.files import bot_files
 from arena.manifest import load_manifest
+from arena.store import Store
 from arena.submission.archive import unpack
 from arena.submission.package import pack
+from arena.submission.shelf import Shelf
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -219,6 +222,50 @@ def test_a_folder_that_cannot_be_is_refused(
     assert run(["new-bot", "go", str(tmp_path / name)]) == 2
     assert message in capsys.readouterr().err
     assert files_in(tmp_path) == {"file"}
+
+
+def test_what_is_played_and_submitted_in_a_project_does_not_change_its_bot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(make("python", tmp_path / "vt"))
+    capsys.readouterr()
+    tournament = ["tournament", "--boards", "1", "--isolation", "none", "--bot-logs", "logs", "--json"]
+
+    assert run(tournament) == 0
+    first = capsys.readouterr().out
+    Path("result.json").write_text(first)
+    Shelf.beside("arena.db").incoming("0" * 32)
+    assert run(tournament) == 0
+
+    assert any(Path("logs").iterdir())
+    assert json.loads(capsys.readouterr().out)["tournament"] == json.loads(first)["tournament"]
+    with Store.open("arena.db") as store:
+        assert len(store.tournaments()) == 1
+    assert {path.name for path in bot_files(load_config(Path("bots.yaml"), {}).entries[0]).values()} == {
+        *(".gitignore", "README.md", "bot.py", "bot.yaml", "test_bot.py"),
+        *("careful.py", "counting.py", "lowest.py"),
+    }
+
+
+@pytest.mark.slow
+def test_a_project_is_played_once_however_it_is_submitted_and_written_about(tmp_path: Path) -> None:
+    folder = make("python", tmp_path / "vt")
+    (folder / ".gitignore").unlink()
+
+    def arena(*words: str, into: str | None = None) -> str:
+        with (folder / (into or "../output")).open("w") as output:
+            done = subprocess.run(
+                [sys.executable, "-m", "arena", *words], cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True
+            )
+        assert done.returncode == 0, done.stderr
+        return (folder / (into or "../output")).read_text()
+
+    play = ("tournament", "--boards", "24", "--json")
+    first = json.loads(arena(*play))
+    arena("submit", ".")
+    again = json.loads(arena(*play, "--bot-logs", "logs", into="result.json"))
+
+    assert again["tournament"] == first["tournament"]
 
 
 @pytest.mark.slow
