@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from arena.players.family import descendants
@@ -22,8 +23,13 @@ PATIENCE = 3.0
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def pytest_configure() -> None:
-    """Become the parent of orphans, so that they can be found."""
+hypothesis.settings.register_profile("ordinary", max_examples=20, deadline=None)
+hypothesis.settings.register_profile("all", max_examples=300, deadline=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Become the parent of orphans, so that they can be found; try many examples where slow tests are run."""
+    hypothesis.settings.load_profile("ordinary" if config.option.markexpr == "not slow" else "all")
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -103,9 +104,10 @@ SOURCES = sources()
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
 
 
-def imports(name: str) -> Iterator[Import]:
-    """Yield all that a module imports, in functions and for type checks too."""
-    yield from _imports_in(TREES[name], at_once=True)
+@cache
+def imports(name: str) -> tuple[Import, ...]:
+    """Return all that a module imports, in functions and for type checks too."""
+    return tuple(_imports_in(TREES[name], at_once=True))
 
 
 def _imports_in(tree: ast.AST, *, at_once: bool) -> Iterator[Import]:

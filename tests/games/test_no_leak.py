@@ -36,6 +36,7 @@ def encoded(deal: Deal, seat: int) -> bytes:
     return encode_decision(Decision(deal.observe(seat), "table", 3, False, 2, totals, 1.0, 10.0, 0.25, 7))
 
 
+@pytest.mark.few(3)
 @every_table
 def test_exchanging_unseen_cards_changes_no_observation_and_no_byte(game: Game) -> None:
     rng = Random(f"leak {game.name} {game.players}")

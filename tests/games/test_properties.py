@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from hands import complete_hands, pass_lowest, play_out, replay, snapshot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.cards import Card, cards_to_set
@@ -44,7 +44,6 @@ def everywhere(deal: Deal) -> list[int]:
 
 
 @given(game=games(), seed=st.integers(0, 2**32), number=st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
 def test_a_random_deal_keeps_every_promise(game: Game, seed: int, number: int) -> None:
     deal = game.random_deal(seed, number)
     rng = Random(seed)
@@ -82,7 +81,6 @@ def check_sum(game: Game, deal: Deal) -> None:
 
 
 @given(game=games(), seed=st.integers(0, 2**32), number=st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
 def test_every_other_card_is_refused_and_changes_nothing(game: Game, seed: int, number: int) -> None:
     deal = pass_lowest(game.random_deal(seed, number))
     rng = Random(seed)
@@ -106,7 +104,6 @@ def test_every_other_card_is_refused_and_changes_nothing(game: Game, seed: int, 
 
 
 @given(game=games(), seed=st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
 def test_every_legal_card_can_be_chosen(game: Game, seed: int) -> None:
     deal = pass_lowest(game.random_deal(seed))
     rng = Random(seed)
@@ -120,7 +117,6 @@ def test_every_legal_card_can_be_chosen(game: Game, seed: int) -> None:
 
 
 @given(game=games(), seed=st.integers(0, 2**32), moment=st.integers(0, 70))
-@settings(max_examples=40, deadline=None)
 def test_a_copy_is_independent(game: Game, seed: int, moment: int) -> None:
     chosen = play_out(game.random_deal(seed), Random(seed))
     deal = replay(game.random_deal(seed), chosen[:moment])
@@ -142,7 +138,6 @@ def test_a_copy_is_independent(game: Game, seed: int, moment: int) -> None:
     first_trick=st.booleans(),
     broken=st.booleans(),
 )
-@settings(max_examples=300)
 def test_any_hand_has_a_legal_card_for_any_trick(
     game: Game, hand: set[Card], trick: list[Card], first_trick: bool, broken: bool
 ) -> None:
@@ -154,7 +149,6 @@ def test_any_hand_has_a_legal_card_for_any_trick(
 
 
 @given(game=games(), data=st.data())
-@settings(max_examples=200)
 def test_any_piles_have_a_score(game: Game, data: st.DataObject) -> None:
     cards = data.draw(st.lists(st.sampled_from(game.deck), unique=True))
     takers = data.draw(st.lists(st.integers(0, game.players - 1), min_size=len(cards), max_size=len(cards)))

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from results_made import play, result
 
+from leaderboard import columns as module
 from leaderboard.columns import Columns
 from leaderboard.comparisons import Comparisons
 
@@ -31,13 +32,14 @@ def test_tables_of_any_size_keep_their_sides() -> None:
     assert columns.faults.tolist() == [0, 0, 0, 4, 0]
 
 
-def test_results_are_read_once_and_a_batch_at_a_time() -> None:
-    results = play("abcdef", 9_000)
+def test_results_are_read_once_and_a_batch_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BATCH", 1 << 10)
+    results = play("abcdef", 600)
 
     columns = Columns.of(iter(results))
 
     assert columns.points.tolist() == [points for one in results for points in one.points]
-    assert columns.boards == 9_000
+    assert columns.boards == 600
 
 
 def test_boards_of_a_bot_are_counted_once_however_many_tables_and_copies() -> None:
@@ -48,8 +50,12 @@ def test_boards_of_a_bot_are_counted_once_however_many_tables_and_copies() -> No
     assert dict(zip(columns.bots, columns.boards_by_bot.tolist(), strict=True)) == {"a": 1, "b": 2}
 
 
-@pytest.mark.parametrize("boards", [0, 1, 20_000])
-def test_portions_are_whole_boards_and_all_of_them(boards: int) -> None:
+@pytest.mark.parametrize(
+    ("boards", "portion"),
+    [(0, 1 << 8), (1, 1 << 8), (500, 1 << 8), pytest.param(20_000, 1 << 16, marks=pytest.mark.slow)],
+)
+def test_portions_are_whole_boards_and_all_of_them(boards: int, portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PORTION", portion)
     columns = Columns.of(play("abcd", boards))
 
     portions = columns.portions()

@@ -13,7 +13,7 @@ ratings = load_benchmark("ratings")
     [
         pytest.param(4, False, 30, 4, id="duplicate boards"),
         pytest.param(3, True, 30, 4, id="independent deals"),
-        pytest.param(4, False, 15, 4, id="few boards, by bootstrap"),
+        pytest.param(4, False, 15, 4, id="few boards, by bootstrap", marks=pytest.mark.slow),
     ],
 )
 def test_intervals_cover_the_truth_at_their_level(players: int, independent: bool, matches: int, deals: int) -> None:

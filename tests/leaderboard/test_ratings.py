@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from results_made import play, result
 
@@ -300,7 +300,6 @@ def any_results(draw: st.DrawFn) -> list[Result]:
     return tables
 
 
-@settings(deadline=None)
 @given(any_results())
 def test_whatever_the_results_figures_are_finite_and_errors_not_nothing(results: list[Result]) -> None:
     ratings = rate(results)
