@@ -186,6 +186,7 @@ def test_a_known_order_is_the_end() -> None:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("budget", [120, 137, 1_000])
 def test_the_budget_is_the_end(budget: int) -> None:
     one = plan(strengths(TWELVE, CLOSE), budget=budget)
@@ -216,6 +217,7 @@ def test_a_disqualified_bot_is_neither_ranked_nor_seated() -> None:
     assert "A > C > E" in one.go_on(Played(matches, (), frozenset({"D", "B"}))).note
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("game", "bots"),
     [
@@ -278,6 +280,7 @@ async def test_a_tournament_ends_when_the_best_is_known(tmp_path: Path) -> None:
     assert 50 <= played < 600
 
 
+@pytest.mark.slow
 async def test_a_spent_budget_ends_a_tournament_too(tmp_path: Path) -> None:
     settings = replace(SETTINGS, settling=Settling(top=5, tie_margin=0.0, budget=100))
     with Store.open(tmp_path / "arena.db") as store:

@@ -169,6 +169,7 @@ async def test_the_stronger_bot_is_found_and_the_weaker_one_is_not(tmp_path: Pat
     assert Notice(look_text("good", "bad", answer.look)) in events
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("game", ["3", "5", "4 partners", "6 partners"])
 async def test_any_number_of_players_can_compare(tmp_path: Path, game: str) -> None:
     players, _, partners = game.partition(" ")
@@ -181,6 +182,7 @@ async def test_any_number_of_players_can_compare(tmp_path: Path, game: str) -> N
     assert tables == {0, 1}
 
 
+@pytest.mark.slow
 async def test_equal_bots_are_not_stronger_than_each_other(tmp_path: Path) -> None:
     bots = (BOTS[0], Entry("bad", python="in_process:Highest"))
     with Store.open(tmp_path / "arena.db") as store:
@@ -190,6 +192,7 @@ async def test_equal_bots_are_not_stronger_than_each_other(tmp_path: Path) -> No
     assert answer.look.score == 0.5
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("tables", [1, 64])
 async def test_the_verdict_is_the_same_at_any_pace(tmp_path: Path, tables: int) -> None:
     with Store.open(tmp_path / "one.db") as store:
@@ -200,6 +203,7 @@ async def test_the_verdict_is_the_same_at_any_pace(tmp_path: Path, tables: int) 
     assert answer == expected
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stop_after", [1, 13])
 async def test_stopped_and_resumed_gives_the_same_verdict(tmp_path: Path, stop_after: int) -> None:
     settings = replace(SETTINGS, comparison=Comparison("good", 0.0, 15.0, 0.01, 0.01))

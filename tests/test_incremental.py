@@ -193,6 +193,7 @@ def test_a_bot_that_is_gone_leaves_the_others_results(folder: Path, left: int) -
     verified(folder)
 
 
+@pytest.mark.slow
 def test_a_bot_that_is_new_meets_all_others(folder: Path) -> None:
     play(folder, pool(folder)[:4])
 
@@ -219,6 +220,7 @@ def test_under_other_conditions_nothing_is_kept(folder: Path, change: dict[str, 
     assert verified(folder) == 0
 
 
+@pytest.mark.slow
 def test_where_a_bot_that_changed_was_in_every_match_that_is_told(folder: Path) -> None:
     first, *_ = play(folder, pool(folder)[:3])
     assert isinstance(first, Started)
@@ -247,6 +249,7 @@ def test_a_tournament_that_keeps_results_is_resumed_as_any_other(folder: Path) -
     verified(folder)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [ScheduleKind.GAUNTLET, ScheduleKind.ADAPTIVE])
 def test_schedules_that_go_by_results_keep_none(folder: Path, kind: ScheduleKind) -> None:
     play(folder, pool(folder))
@@ -391,6 +394,7 @@ def test_fewer_boards_keep_no_more_than_they_need(folder: Path) -> None:
     verified(folder)
 
 
+@pytest.mark.slow
 def test_a_seed_deals_once(folder: Path) -> None:
     seeded = replace(SETTINGS, seed="known")
     play(folder, pool(folder), seeded)

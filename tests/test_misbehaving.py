@@ -173,6 +173,7 @@ async def test_a_table_of_misbehaving_bots_is_played_to_the_end(tmp_path: Path) 
     assert {fault.evidence.kind for fault in faults} == {FaultKind.DISCONNECTED, FaultKind.TIMEOUT, FaultKind.ILLEGAL}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("way", "reason"),
     [

@@ -89,6 +89,7 @@ def test_other_numbers_of_sides_are_refused(sides: int) -> None:
 # --- Round-robin ---
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("players", [3, 4, 5, 6])
 @pytest.mark.parametrize("extra", [0, 1])
 def test_round_robin_is_even_in_meetings_seats_and_neighbours(players: int, extra: int) -> None:
@@ -175,6 +176,7 @@ def test_partners_line_up_one_bot_a_side() -> None:
 # --- Balanced ---
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count", [13, 30, 100])
 def test_balanced_schedule_brings_all_pairs_together_about_equally_often(count: int) -> None:
     matches = make_schedule(Settings(schedule=ScheduleKind.BALANCED), HEARTS, bots(count), KEY)
@@ -216,6 +218,7 @@ def gauntlet(game: Game, count: int, boards: int | None = None) -> tuple[list[Ma
     return list(matches), field
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("game", "count", "boards"),
     [
@@ -285,6 +288,7 @@ def test_pairs_sit_at_every_distance_as_evenly_as_their_meetings_divide(count: i
     assert measured.neighbours[1] - measured.neighbours[0] == neighbours
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("count", [5, 9, 12, 30])
 def test_at_any_moment_all_have_played_and_met_about_equally_often(count: int) -> None:
     matches = make_schedule(Settings(), HEARTS, bots(count), KEY)
@@ -298,6 +302,7 @@ def test_at_any_moment_all_have_played_and_met_about_equally_often(count: int) -
         assert max(meetings) - min(meetings) <= 5
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("count", [4, 7, 30])
 def test_same_seed_same_list_in_whatever_order_the_bots_are_named(count: int) -> None:
     matches = make_schedule(Settings(), HEARTS, bots(count), KEY)

@@ -334,6 +334,7 @@ async def test_an_impossible_socket_is_refused(tmp_path: Path, path: str, why: s
 # --- As a program ---
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_ends_a_bot_cleanly(script: Path, tmp_path: Path, number: signal.Signals) -> None:
     with launched(script, f"unix:{tmp_path}/b.sock") as process:
@@ -345,6 +346,7 @@ def test_a_signal_ends_a_bot_cleanly(script: Path, tmp_path: Path, number: signa
     assert not (tmp_path / "b.sock").exists()
 
 
+@pytest.mark.slow
 def test_a_bot_serves_on_tcp_too(script: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -359,6 +359,7 @@ def test_one_process_coordinates_once(store: Store) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_readers_see_whole_matches_while_one_writes(path: Path) -> None:
     with Store.open(path) as store:
         store.add_tournament(new_tournament(), new_matches(150))
@@ -373,6 +374,7 @@ def test_readers_see_whole_matches_while_one_writes(path: Path) -> None:
         assert len(list(store.results("0123456789ab"))) == 150 * 8
 
 
+@pytest.mark.slow
 def test_full_database_keeps_what_was_stored(path: Path) -> None:
     with Store.open(path) as store:
         store.add_tournament(new_tournament(), new_matches(200))
@@ -561,6 +563,7 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("file_mode", "folder_mode", "told"),
     [

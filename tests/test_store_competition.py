@@ -501,6 +501,7 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_events_of_two_processes_are_numbered_without_gaps(store: Store) -> None:
     told = run_at_once(_TELL, store, "xy")
 

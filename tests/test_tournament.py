@@ -100,6 +100,7 @@ async def test_events_tell_how_a_tournament_goes(store: Store) -> None:
     assert store.tournament().seed.key.hex() == last.seed
 
 
+@pytest.mark.slow
 async def test_two_runs_are_byte_equal(tmp_path: Path) -> None:
     assert await document(tmp_path / "one.db") == await document(tmp_path / "two.db")
 
@@ -108,12 +109,14 @@ async def test_one_table_at_a_time_equals_many(tmp_path: Path) -> None:
     assert await document(tmp_path / "one.db", tables=1) == await document(tmp_path / "many.db", tables=64)
 
 
+@pytest.mark.slow
 async def test_another_seed_gives_other_deals(tmp_path: Path) -> None:
     other = await document(tmp_path / "two.db", settings=replace(SETTINGS, seed="another"))
 
     assert await document(tmp_path / "one.db") != other
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stop_after", [0, 1, 3])
 async def test_stopped_and_resumed_equals_uninterrupted(tmp_path: Path, stop_after: int) -> None:
     with Store.open(tmp_path / "stopped.db") as store:
@@ -183,6 +186,7 @@ async def test_a_schedule_grows_by_results_until_its_plan_ends(store: Store) -> 
     assert isinstance(events[-1], Finished)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stop_after", [1, 2])
 async def test_a_growing_schedule_stopped_and_resumed_equals_uninterrupted(tmp_path: Path, stop_after: int) -> None:
     with Store.open(tmp_path / "whole.db") as store:
@@ -244,6 +248,7 @@ async def test_a_changed_bot_starts_a_new_tournament_and_says_so(store: Store) -
     assert f"--resume {old.id}" in notices(events)
 
 
+@pytest.mark.slow
 async def test_the_one_left_behind_can_be_resumed(store: Store) -> None:
     with pytest.raises(Interrupted):
         await play(store, stop_after=1, tables=1)
@@ -265,6 +270,7 @@ async def test_a_tournament_cannot_be_resumed_without_its_bots(store: Store) -> 
         await play(store, bots=renamed, resume=store.tournament().id)
 
 
+@pytest.mark.slow
 async def test_a_resumed_tournament_keeps_its_own_settings(tmp_path: Path) -> None:
     with Store.open(tmp_path / "stopped.db") as store:
         with pytest.raises(Interrupted):
@@ -459,6 +465,7 @@ async def test_who_is_disqualified_does_not_depend_on_stops(tmp_path: Path) -> N
     assert "disqualified" not in notices(events)  # that was told when it was decided
 
 
+@pytest.mark.slow
 async def test_faults_are_read_once_however_many_blocks_are_played(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -477,6 +484,7 @@ async def test_faults_are_read_once_however_many_blocks_are_played(
     assert read == [store.tournament().id]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("game", "players", "partners", "bots"),
     [

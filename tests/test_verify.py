@@ -89,6 +89,7 @@ def test_of_an_unfinished_tournament_what_there_is_is_verified(played: dict[str,
     assert 0 < half.matches < 6
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("format_", list(Format))
 @pytest.mark.parametrize(
     ("game", "players", "partners", "independent"),
@@ -203,6 +204,7 @@ def test_a_schedule_that_grows_by_results_is_verified_step_by_step(tmp_path: Pat
     assert (raised.value.match, raised.value.what) == (3, "the match in the schedule, its line up")
 
 
+@pytest.mark.slow
 def test_a_schedule_that_goes_on_too_far_is_found(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     play(path)
@@ -481,6 +483,7 @@ def test_a_disqualified_bots_later_match_must_not_be_played(copy: Callable[[str]
     assert (found.match, found.expected) == (number, "not played, since Cheat 3 is disqualified")
 
 
+@pytest.mark.slow
 def test_a_match_beyond_an_unfinished_block_must_not_be_played(copy: Callable[[str], Path]) -> None:
     path = copy("many")
     execute(

@@ -27,7 +27,7 @@ def arena(tmp_path: Path) -> Arena:
     return arena_in(tmp_path, COLUMNS="80")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arguments", "code", "verdict"),
     [

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from programs import Arena, arena_in
 
+from arena.cli import run
 from arena.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -137,8 +138,19 @@ def test_the_same_substitution_is_shown_again_in_a_table(played: Arena, tmp_path
         (("fairness", "xyz"), "has no tournament 'xyz'"),
     ],
 )
-def test_what_is_not_there_is_told(played: Arena, arguments: tuple[str, ...], message: str) -> None:
-    ran = played(*arguments)
+def test_what_is_not_there_is_told(
+    played: Arena,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    del played
+    monkeypatch.chdir(tmp_path)
 
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert message in ran.stderr
+    assert run(arguments) == 2
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert message in " ".join(told.err.split())

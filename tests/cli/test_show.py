@@ -250,6 +250,7 @@ def test_json_has_the_whole_record(store: str, capsys: pytest.CaptureFixture[str
     assert deal["faults"][0]["kind"] == "timeout"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)], ids=["colour", "none"])
 def test_a_terminal_shows_suits_in_colour_unless_told_not_to(
     store: str, environment: dict[str, str], coloured: bool

@@ -70,6 +70,7 @@ def test_the_house_takes_the_seat_of_a_bot_that_does_not_start_any_more(capsys: 
     assert "note: bots of the house play along: counting, careful (--no-house leaves them out)" in errors
 
 
+@pytest.mark.slow
 def test_a_file_without_bots_gives_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
     admit("mine")
     Path("bots.yaml").write_text("game: heartswitch\nplayers: 3\n")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from programs import Arena, arena_in, environment
 
+from arena.cli import run
 from arena.players.family import descendants
 
 ROOT = Path(__file__).parents[2]
@@ -95,12 +96,19 @@ def test_a_cp1252_console_does_not_die(arena: Arena) -> None:
     assert "Elo" in ran.stdout
 
 
-def test_the_same_command_again_shows_the_leaderboard(arena: Arena) -> None:
-    first = arena("tournament")
-    second = arena("tournament")
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder where the tournament was played, and what that has shown."""
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "bots.yaml").write_text(IN_PROCESS)
+    return folder, arena_in(folder)("tournament").stdout
+
+
+def test_the_same_command_again_shows_the_leaderboard(first: tuple[Path, str]) -> None:
+    second = arena_in(first[0])("tournament")
 
     assert second.returncode == 0
-    assert second.stdout == first.stdout
+    assert second.stdout == first[1]
     assert "nothing of it is left to play" in second.stderr
     assert "--fresh" in second.stderr
 
@@ -117,17 +125,14 @@ def test_the_leaderboard_is_there_afterwards_in_three_forms(arena: Arena) -> Non
     assert [row["bot"] for row in rows] == [row["bot"] for row in json.loads(played.stdout)["standings"]]
 
 
-def test_a_match_can_be_shown(arena: Arena) -> None:
-    arena("tournament")
-
-    shown = arena("show", "1", "--table", "0", "--deal", "1")
+def test_a_match_can_be_shown(first: tuple[Path, str]) -> None:
+    shown = arena_in(first[0])("show", "1", "--table", "0", "--deal", "1")
 
     assert shown.returncode == 0
     assert not CONTROL.search(shown.stdout)
     assert len(re.findall(r"[2-9TJQKA][CDSH]|[2-9TJQKA][♣♦♠♥]|[♣♦♠♥]", shown.stdout)) >= 52
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -159,16 +164,26 @@ def test_a_match_can_be_shown(arena: Arena) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_bad_input_is_told_with_exit_code_2(arena: Arena, arguments: tuple[str, ...], reason: str) -> None:
-    ran = arena(*arguments)
+def test_bad_input_is_told_with_exit_code_2(
+    arena: Arena,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    reason: str,
+) -> None:
+    del arena
+    monkeypatch.chdir(tmp_path)
 
-    assert ran.returncode == 2
-    assert reason in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert ran.stdout == ""
+    assert run(arguments) == 2
+
+    told = capsys.readouterr()
+    assert reason in told.err
+    assert "Traceback" not in told.err
+    assert told.out == ""
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("bot", "reason"),
     [
@@ -342,18 +357,28 @@ def test_leaving_a_server_does_not_stop_it(arena: Arena, server: str, tmp_path: 
     assert arena("leaderboard", "--server", server).returncode == 0
 
 
-def test_a_server_plays_and_shows_the_same(arena: Arena, server: str) -> None:
-    here = arena("tournament", "--json")
+def test_a_server_plays_and_shows_the_same(
+    first: tuple[Path, str],
+    server: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def shown(*arguments: str) -> str:
+        capsys.readouterr()
+        assert run(arguments) == 0
+        return capsys.readouterr().out
 
-    there = arena("tournament", "--server", server, "--json")
-    table = arena("leaderboard", "--server", server)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    there = shown("tournament", "--server", server, "--json")
+    table = shown("leaderboard", "--server", server)
+    listed = json.loads(shown("leaderboard", "--server", server, "--list", "--json"))
+    monkeypatch.chdir(first[0])
 
-    assert there.returncode == 0, there.stderr
-    assert there.stdout == here.stdout
-    assert table.stdout == arena("leaderboard").stdout
-    listed, own = (
-        json.loads(arena("leaderboard", *more, "--list", "--json").stdout) for more in (("--server", server), ())
-    )
+    assert there == shown("leaderboard", "--json")
+    assert table == shown("leaderboard")
+    own = json.loads(shown("leaderboard", "--list", "--json"))
     assert [{**each, "created": "", "tournament": ""} for each in listed] == [
         {**each, "created": "", "tournament": ""} for each in own
     ]

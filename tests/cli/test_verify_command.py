@@ -198,6 +198,7 @@ sys.exit(run({arguments!r}))
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_comparison_is_verified_whatever_its_budget_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bots.yaml").write_text(
         'bots:\n  - {name: one, python: "in_process:Random"}\n  - {name: two, python: "in_process:Lowest"}\n'

@@ -90,6 +90,7 @@ async def test_who_once_ran_without_being_asked_never_does_again(busy: Player, d
     assert used[-1] - used[0] <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sandbox", "groups"), WAYS)
 async def test_a_frozen_bot_is_asked_to_end_like_any_other(busy: Player, decision: Ask) -> None:
     await busy.decide(decision(0, PATIENT))

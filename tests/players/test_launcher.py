@@ -85,6 +85,7 @@ async def test_what_can_never_work_is_refused_at_once(launch: Launch, way: str, 
     assert time.monotonic() - began < 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", ["sleep", "mute"], ids=["never listens", "never describes itself"])
 async def test_what_never_serves_is_refused_after_the_time_to_start(setup: Setup, way: str) -> None:
     launcher = Launcher(replace(setup, time=TimeControl(startup=0.7)))
@@ -202,6 +203,7 @@ async def test_a_bot_without_outputs_plays(launch: Launch, decision: Ask) -> Non
     assert await player.decide(decision())
 
 
+@pytest.mark.slow
 async def test_a_flood_of_output_disturbs_nobody(launch: Launch, decision: Ask) -> None:
     player = launch("flood")
     await player.start()

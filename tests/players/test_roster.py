@@ -186,6 +186,7 @@ async def test_renewed_bots_get_new_instances_once_their_tables_are_over(roster:
             assert running() == 2
 
 
+@pytest.mark.slow
 async def test_closing_takes_no_longer_for_many(setup: Setup) -> None:
     table = Roster([launched(name, "ignore-signals") for name in "abcd"], setup)
     async with table.seated([Place(name, 0) for name in "abcd"]):

@@ -81,6 +81,7 @@ def arena(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         program.kill()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_nothing_outlives_the_arena(arena: subprocess.Popen[bytes], tmp_path: Path, number: signal.Signals) -> None:
     assert len(commands(b"misbehaving.py\0")) == 4
