@@ -1,12 +1,17 @@
 """How many boards does an adaptive schedule save, and how often does it claim a wrong order?
 
     python benchmarks/adaptive.py [--runs 200] [--bots 12] [--top 3] [--tie-margin 0.15] [--budget 20000]
+    python benchmarks/adaptive.py --coverage [--runs 200]
 
 Bots of known strengths, drawn from a normal distribution with a standard deviation of one point a deal, play simulated
 boards: on each, a bot's points are its strength and noise with a standard deviation of 3.1. Who meets whom, when to look
 and when to stop is the code of `arena/adaptive.py`; strengths are estimated by least squares. The same bots play a uniform
 schedule that stops by the same rule. A claim is wrong where a bot is said to be stronger than one that truly is stronger, or
 tied with one that is stronger by more than the tie margin.
+
+Coverage: where bots are near-equal, a schedule that listens to luck can leave ratings too far apart. Counted are the 95 %
+intervals, of the differences of all two bots and of each bot against the mean, that hold the truth when the schedule ends, and
+by how many points a deal the last row is too low. Under any schedule the last of equal bots is so; uniform is the measure.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from arena.plan import Played, count_boards
 from arena.results import Result
 from arena.schedule import make_schedule
 from arena.settings import ScheduleKind, Settings, Settling
+from leaderboard.covariance import NORMAL_95
 
 NOISE = 3.1
 """The standard deviation of a bot's points on a board, its strength apart."""
@@ -73,6 +79,11 @@ class Simulation:
         points = float(self._values[two] - self._values[one])
         return Lead(points / error, points, error)
 
+    def estimate(self) -> tuple[Matrix, Matrix]:
+        """Return the strengths as estimated from all that is played, more being better, and the covariance of their errors."""
+        self.rate(())
+        return -self._values, self._covariance
+
     def true_lead(self, bot: str, other: str) -> float:
         """Return by how many points a deal the bot is truly stronger than the other."""
         return float(self._true[self._index[bot]] - self._true[self._index[other]])
@@ -90,9 +101,8 @@ class Run:
     """Whether a bot is said to be tied with one that truly is stronger by more than the tie margin."""
 
 
-def play(strengths: Matrix, seed: int, settling: Settling, every: int) -> Run:
-    """Play a schedule to its end; with `every` = 1 all matches are for all bots alike."""
-    table = Simulation(strengths, seed)
+def play_on(table: Simulation, seed: int, settling: Settling, every: int) -> list[Match]:
+    """Play a schedule to its end, and return its matches; with `every` = 1 all of them are for all bots alike."""
     key = seed.to_bytes(32, "big")
     opening = make_schedule(Settings(schedule=ScheduleKind.ADAPTIVE), GAME, table.bots, key)
     plan = AdaptivePlan(opening, table.bots, game=GAME, key=key, settling=settling, rate=table.rate, every=every)
@@ -101,6 +111,13 @@ def play(strengths: Matrix, seed: int, settling: Settling, every: int) -> Run:
     while step := plan.go_on(Played(matches, ())).matches:
         table.play(step)
         matches += step
+    return matches
+
+
+def play(strengths: Matrix, seed: int, settling: Settling, every: int) -> Run:
+    """Play a schedule to its end, and judge what it claims."""
+    table = Simulation(strengths, seed)
+    matches = play_on(table, seed, settling, every)
     claims = ranked(table.rate(()), settling)
     return Run(
         boards=count_boards(matches),
@@ -121,6 +138,60 @@ def play_both(seed: int, bots: int, settling: Settling) -> tuple[Run, Run]:
     return play(strengths, seed, settling, EVERY), play(strengths, seed, settling, 1)
 
 
+POOLS = {
+    "6 equal": ([0.0] * 6, 1_200),
+    "3 equal, 5 lower by 1": ([0.0] * 3 + [-1.0] * 5, 2_000),
+    "3 equal, 5 lower by 0.4": ([0.0] * 3 + [-0.4] * 5, 2_000),
+    "12 spread": (np.random.default_rng([7, 1]).normal(0.0, 1.0, 12).tolist(), 20_000),
+}
+"""Strengths in points a deal, and a budget in boards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What the 95 % intervals at the end of one schedule hold."""
+
+    differences: float
+    """The part of all two bots whose true difference is held."""
+    means: float
+    """The part of the bots whose strength against the mean is held."""
+    last: float
+    """By how many points a deal the last row is rated too high."""
+
+
+def cover(seed: int, strengths: Sequence[float], budget: int, every: int = EVERY) -> Coverage:
+    """Play a schedule to its end, and see which intervals hold the truth."""
+    true = np.array(strengths)
+    table = Simulation(true, seed)
+    play_on(table, seed, Settling(3, 0.15, budget), every)
+    values, covariance = table.estimate()
+    centre = np.eye(len(true)) - 1 / len(true)
+    against_mean = centre @ (values - true)
+    one, two = np.triu_indices(len(true), 1)
+    apart = (values - true)[one] - (values - true)[two]
+    variances = np.diagonal(covariance)[one] + np.diagonal(covariance)[two] - 2 * covariance[one, two]
+    own = np.sqrt(np.diagonal(centre @ covariance @ centre))
+    return Coverage(
+        differences=float((np.abs(apart) < NORMAL_95 * np.sqrt(variances)).mean()),
+        means=float((np.abs(against_mean) < NORMAL_95 * own).mean()),
+        last=float(against_mean[np.argmin(values)]),
+    )
+
+
+def measure_coverage(runs: int) -> None:
+    """Print what intervals hold in each pool, after adaptive and after uniform schedules."""
+    for name, (strengths, budget) in POOLS.items():
+        for kind, every in (("adaptive", EVERY), ("uniform", 1)):
+            with ProcessPoolExecutor() as pool:
+                covered = list(pool.map(partial(cover, strengths=strengths, budget=budget, every=every), range(runs)))
+            print(
+                f"{name}, {kind}: differences {statistics.mean(one.differences for one in covered):.1%}, "
+                f"against the mean {statistics.mean(one.means for one in covered):.1%}, "
+                f"the last row {statistics.mean(one.last for one in covered):+.3f}",
+                flush=True,
+            )
+
+
 def report(name: str, runs: Sequence[Run]) -> None:
     """Print a line about all runs of a kind."""
     boards = [run.boards for run in runs]
@@ -137,11 +208,15 @@ def main() -> None:
     """Run what is asked for, on all cores."""
     parser = argparse.ArgumentParser(description="Boards and errors of adaptive schedules.")
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--bots", type=int, default=12)
     parser.add_argument("--top", type=int, default=3)
     parser.add_argument("--tie-margin", type=float, default=0.15)
     parser.add_argument("--budget", type=int, default=20_000)
     options = parser.parse_args()
+    if options.coverage:
+        measure_coverage(options.runs)
+        return
     settling = Settling(options.top, options.tie_margin, options.budget)
     with ProcessPoolExecutor() as pool:
         played = pool.map(partial(play_both, bots=options.bots, settling=settling), range(options.runs))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from rich.box import Box
 from rich.cells import cell_len
@@ -38,13 +38,15 @@ class Leaderboard:
     """Such as the tournament and the game; the number of boards is added."""
     notes: tuple[str, ...] = ()
     """Sentences that belong to the result, such as that the seed isn't secret."""
+    simultaneous: bool = field(default=False, kw_only=True)
+    """Whether the ranks shown are those that hold all at once."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         signs = Signs(options.encoding)
         yield Text(signs.plain(f"{self.title} · {_count(self.standings.boards, 'board')}"), style="bold")
         yield Text()
         if self.standings.boards:
-            columns = _choose(self.standings, signs, options.max_width)
+            columns = _choose(self, signs, options.max_width)
             yield _table(self.standings.rows, columns, signs)
             yield Text()
             for line in _legend(self.standings.rows, columns, options.max_width):
@@ -94,11 +96,11 @@ def _table(rows: Sequence[Row], columns: Sequence[_Column], signs: Signs) -> Tab
     return table
 
 
-def _choose(standings: Standings, signs: Signs, width: int) -> list[_Column]:
+def _choose(board: Leaderboard, signs: Signs, width: int) -> list[_Column]:
     """Return the columns that fit into the width, names shortened to what the others leave."""
-    names = tuple(signs.plain(row.bot) for row in standings.rows)
+    names = tuple(signs.plain(row.bot) for row in board.standings.rows)
     longest = max(cell_len(name) for name in ("Bot", *names))
-    rank, *others = _columns(standings, signs)
+    rank, *others = _columns(board, signs)
     while others and _width([rank, *others]) > width - min(longest, _SHORTEST_NAME):
         others.remove(min(others, key=lambda column: column.importance))
     room = max(width - _width([rank, *others]), 1)
@@ -110,12 +112,12 @@ def _width(columns: Sequence[_Column]) -> int:
     return sum(column.width + _GAP for column in columns)
 
 
-def _columns(standings: Standings, signs: Signs) -> list[_Column]:
+def _columns(board: Leaderboard, signs: Signs) -> list[_Column]:
     """Return all columns but the names, the rank first."""
-    rows = standings.rows
+    standings, rows = board.standings, board.standings.rows
     return [
         _Column("#", tuple(UNKNOWN if row.rank is None else str(row.rank) for row in rows), 10),
-        *_rating_columns(standings, signs),
+        *_rating_columns(standings, signs, simultaneous=board.simultaneous),
         *_points_columns(rows, signs),
         _Column("Boards", tuple(str(row.boards) for row in rows), 4),
         _Column(
@@ -125,7 +127,7 @@ def _columns(standings: Standings, signs: Signs) -> list[_Column]:
     ]
 
 
-def _rating_columns(standings: Standings, signs: Signs) -> list[_Column]:
+def _rating_columns(standings: Standings, signs: Signs, *, simultaneous: bool) -> list[_Column]:
     rows, sign = standings.rows, signs.plus_minus
     error = f"{sign}95%: error against {_yardstick(standings, signs)}, by boards"
     elo = tuple(signs.number(row.elo, 0) for row in rows)
@@ -142,9 +144,9 @@ def _rating_columns(standings: Standings, signs: Signs) -> list[_Column]:
         _unseparated_column(rows, signs),
         _Column(
             "Ranks",
-            tuple(signs.interval(row.rank_interval) for row in rows),
+            tuple(signs.interval(row.joint_rank_interval if simultaneous else row.rank_interval) for row in rows),
             8,
-            legend="Ranks: with 95 % each.",
+            legend=f"Ranks: with 95 % {'all at once' if simultaneous else 'each'}.",
             style=lambda _: "",
         ),
         _Column("> next", next_row, 5, legend="> next: chance to be the stronger.", style=lambda _: ""),

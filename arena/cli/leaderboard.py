@@ -25,6 +25,7 @@ EXAMPLE = """\b
 Examples:
   arena leaderboard
   arena leaderboard 3f9a --csv > leaderboard.csv
+  arena leaderboard 3f9a --simultaneous
   arena leaderboard --server arena.example.org:443 --json
 """
 
@@ -33,6 +34,7 @@ Examples:
 @click.argument("tournament", required=False)
 @store_option
 @click.option("--anchor", metavar="BOT", help="Rate this bot 1500, instead of the mean.")
+@click.option("--simultaneous", is_flag=True, help="Show ranks that hold with 95 % all at once, as prizes need them.")
 @click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
 @click.option("--list", "as_list", is_flag=True, help="List all tournaments, the latest last.")
@@ -41,6 +43,7 @@ def command(
     tournament: str | None,
     store: str,
     anchor: str | None,
+    simultaneous: bool,
     as_json: bool,
     as_csv: bool,
     as_list: bool,
@@ -64,7 +67,7 @@ def command(
 
             _print_list(asyncio.run(list_tournaments(server))[::-1], as_json=as_json)
             return
-        print_server_leaderboard(server, tournament, as_json=as_json)
+        print_server_leaderboard(server, tournament, as_json=as_json, simultaneous=simultaneous)
         return
     from arena.store import Store
 
@@ -72,7 +75,7 @@ def command(
         if as_list:
             _print_list([opened.listed(each) for each in opened.tournaments()], as_json=as_json)
             return
-        print_leaderboard(opened, tournament, anchor=anchor, as_json=as_json, as_csv=as_csv)
+        print_leaderboard(opened, tournament, anchor=anchor, as_json=as_json, as_csv=as_csv, simultaneous=simultaneous)
 
 
 def _print_list(tournaments: Sequence[ListedTournament], *, as_json: bool) -> None:
@@ -107,7 +110,13 @@ def _print_list(tournaments: Sequence[ListedTournament], *, as_json: bool) -> No
 
 
 def print_leaderboard(
-    store: Store, tournament: str | None, *, anchor: str | None = None, as_json: bool = False, as_csv: bool = False
+    store: Store,
+    tournament: str | None,
+    *,
+    anchor: str | None = None,
+    as_json: bool = False,
+    as_csv: bool = False,
+    simultaneous: bool = False,
 ) -> None:
     """Print a stored tournament's leaderboard to stdout; raise BadInput for an unknown tournament or anchor."""
     from arena.report import stored_document
@@ -118,11 +127,11 @@ def print_leaderboard(
     except ValueError as error:
         raise BadInput(str(error)) from error
     later = store.in_play(found) if tournament is None else None
-    _print_document(values, later, as_json=as_json, as_csv=as_csv)
+    _print_document(values, later, as_json=as_json, as_csv=as_csv, simultaneous=simultaneous)
 
 
-def make_leaderboard(values: Mapping[str, Any]) -> Leaderboard:
-    """Return the leaderboard of a document as rich can print it."""
+def make_leaderboard(values: Mapping[str, Any], *, simultaneous: bool = False) -> Leaderboard:
+    """Return the leaderboard of a document as rich can print it, with ranks that hold one by one or simultaneously."""
     from arena.games.options import format_option
     from leaderboard.standings import read_document
     from leaderboard.terminal import Leaderboard
@@ -132,19 +141,26 @@ def make_leaderboard(values: Mapping[str, Any]) -> Leaderboard:
     sides = ", partners" if values["sides"] == "partners" else ""
     games = ", whole games" if values["format"] == "game" else ""
     title = f"{game} · {values['players']} players{sides}{games} · tournament {values['tournament']}"
-    return Leaderboard(read_document(values), title, tuple(values["notes"]))
+    return Leaderboard(read_document(values), title, tuple(values["notes"]), simultaneous=simultaneous)
 
 
-def print_server_leaderboard(server: ServerAddress, tournament: str | None, *, as_json: bool) -> None:
+def print_server_leaderboard(
+    server: ServerAddress, tournament: str | None, *, as_json: bool, simultaneous: bool = False
+) -> None:
     """Print a server's leaderboard to stdout."""
     from arena.client import leaderboard_of_server
 
     text, later = asyncio.run(leaderboard_of_server(server, tournament))
-    _print_document(json.loads(text), later, as_json=as_json)
+    _print_document(json.loads(text), later, as_json=as_json, simultaneous=simultaneous)
 
 
 def _print_document(
-    values: Mapping[str, Any], later: ListedTournament | None, *, as_json: bool = False, as_csv: bool = False
+    values: Mapping[str, Any],
+    later: ListedTournament | None,
+    *,
+    as_json: bool = False,
+    as_csv: bool = False,
+    simultaneous: bool = False,
 ) -> None:
     """Print a leaderboard, and a line on a later tournament that is in play: on stderr where programs read the rest."""
     if as_json:
@@ -156,7 +172,8 @@ def _print_document(
         sys.stdout.write(csv_text(read_document(values)))
     else:
         told = [in_play_text(later)] if later else []
-        make_console().print(make_leaderboard({**values, "notes": [*values["notes"], *told]}))
+        noted = {**values, "notes": [*values["notes"], *told]}
+        make_console().print(make_leaderboard(noted, simultaneous=simultaneous))
         return
     if later:
         print_note(in_play_text(later))

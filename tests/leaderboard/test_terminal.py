@@ -93,6 +93,25 @@ def test_overlapping_groups_get_brackets_side_by_side() -> None:
     assert re.search(r"╮.*\n.*╯╮.*\n.* ╯", text)
 
 
+def test_ranks_hold_each_by_itself_or_all_at_once_and_the_legend_says_which() -> None:
+    standings = make_standings(play("abcdefghijkl", 60))
+    wider = [row for row in standings.rows if row.rank_interval != row.joint_rank_interval]
+    assert wider
+
+    def ranks(*, simultaneous: bool) -> str:
+        console = Console(file=io.StringIO(), width=120)
+        with console.capture() as capture:
+            console.print(Leaderboard(standings, "Tournament", simultaneous=simultaneous))
+        return capture.get()
+
+    assert "Ranks: with 95 % each." in ranks(simultaneous=False)
+    text = ranks(simultaneous=True)
+    assert "Ranks: with 95 % all at once." in text
+    for row in wider:
+        low, high = row.joint_rank_interval or (0, 0)
+        assert re.search(rf"^ *{row.rank} +{row.bot} .* {low}–{high} ", text, re.MULTILINE)
+
+
 def test_many_groups_are_told_as_ranks_and_never_left_out() -> None:
     results = play([f"bot-{number:03}" for number in range(60)], 400)
     standings = make_standings(results)
