@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from arena.results import Result
 from leaderboard.columns import Columns
 from leaderboard.comparisons import Comparisons
-from leaderboard.covariance import NORMAL_95
+from leaderboard.covariance import NORMAL_95, widening
 
 VIRTUAL = 2
 """So many boards are added as won, and as many as lost."""
@@ -81,7 +81,7 @@ class SequentialTest:
             boards=len(scores),
             score=mean,
             elo=-400 * math.log10(1 / mean - 1),
-            error=400 / math.log(10) * NORMAL_95 * math.sqrt(variance / count) / (mean * (1 - mean)),
+            error=400 / math.log(10) * NORMAL_95 * widening(count) * math.sqrt(variance / count) / (mean * (1 - mean)),
             ratio=ratio,
             lower=lower,
             upper=upper,

@@ -94,7 +94,9 @@ def test_a_look_by_hand() -> None:
     variance = 61 / 112 - (17 / 28) ** 2
     assert look.ratio == pytest.approx(3 * (high - low) * (17 / 14 - low - high) / (2 * variance))
     assert (look.lower, look.upper) == pytest.approx((-math.log(19), math.log(19)))
-    assert look.error == pytest.approx(1.959964 * math.sqrt(variance / 7) * 400 / math.log(10) / (17 * 11 / 28**2))
+    student = 2.446912  # 95 % of Student's t with 6 degrees of freedom are within
+    error = student * math.sqrt(variance / 7) * 400 / math.log(10) / (17 * 11 / 28**2)
+    assert look.error == pytest.approx(error, rel=0.001)
 
 
 @given(st.lists(st.floats(0, 1), max_size=50))
