@@ -75,7 +75,7 @@ ALLOWED = {
 """Where each package from elsewhere may be imported."""
 
 STANDALONE = {
-    f"arena.players.{name}" for name in ("supervisor", "confinement", "watchdog", "family", "inside", "relay")
+    f"arena.players.{name}" for name in ("supervisor", "confinement", "watchdog", "excess", "family", "inside", "relay")
 }
 """What runs by itself, on nothing but the standard library."""
 

@@ -184,7 +184,7 @@ def burnt() -> dict[int, tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("name", "arguments", "reason"),
     [
-        ("hoard", ["children"], "it used more than 300 MB of memory"),
+        ("hoard", ["children"], "it used more than 300 MB (limits.memory)"),
         ("fill", ["files"], "it made more than 20,000 files"),
     ],
     ids=["memory of 50 children", "files without content"],

@@ -314,7 +314,7 @@ async def test_what_exceeds_the_sandbox_is_named() -> None:
     outcomes = await check(program(["glutton"]), isolation=Isolation.BUBBLEWRAP, limits=Limits(memory=300_000_000))
 
     assert steps(outcomes, Verdict.FAIL) == ["legal", "confined"]
-    assert "it used more than 300 MB of memory" in outcomes["confined"].finding.detail
+    assert "it used more than 300 MB (limits.memory)" in outcomes["confined"].finding.detail
 
 
 @needs_sandbox
@@ -382,7 +382,7 @@ async def check_attacker(folder: Path, way: Way, **options: Any) -> dict[str, Ou
 
 ATTACKS = [
     ("fork", "confined", "processes and threads, as many as it may"),
-    ("hoard children", "confined", "it used more than 300 MB of memory"),
+    ("hoard children", "confined", "it used more than 300 MB (limits.memory)"),
     ("fill files", "confined", "it made more than 20,000 files"),
     ("burn", "rest", "of a processor while it was not asked"),
     ("leave_session", "stop", "has left its session: "),

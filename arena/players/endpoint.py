@@ -63,6 +63,10 @@ class Endpoint(ABC):
         """Return the last lines that it wrote."""
         return ""
 
+    def suspect(self, text: str) -> str:
+        """Return which limits it may have met by an error of these words, as far as the arena sets any."""
+        return ""
+
     @abstractmethod
     async def explain(self, reason: str) -> str:
         """Return the message for a bot that could not be used for this reason."""

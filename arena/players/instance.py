@@ -27,6 +27,7 @@ RESTART_PAUSE: Final = 0.05
 
 _RETRY: Final = 0.02
 _EXIT_PATIENCE: Final = 0.3
+_LATELY: Final = 2000  # characters of the output that an error may be about
 
 
 class Instance:
@@ -92,7 +93,7 @@ class Instance:
                 return self.channel
             ended = self.endpoint.ended
             how = ended.result() if ended is not None and ended.done() else None
-            self.lost = _end_of(how, str(how)) if how else Evidence(FaultKind.DISCONNECTED, "the connection was lost")
+            self.lost = _end_of(how, how.told()) if how else Evidence(FaultKind.DISCONNECTED, "the connection was lost")
             await self.put_down()
         if not self.restarts_left or self._failed_starts >= MAX_FAILED_STARTS:
             raise Failure(self._given_up())
@@ -120,9 +121,12 @@ class Instance:
             await asyncio.wait({ended}, timeout=_EXIT_PATIENCE)
         if ended is not None and ended.done():
             how = ended.result()
-            return _end_of(how, f"the process {how} while it was being asked")
+            return _end_of(how, f"the process {how.told(' while it was being asked')}")
         kind = error.kind if isinstance(error, CallFailed) else FaultKind.DISCONNECTED
-        return Evidence(kind, f"an error instead of an answer: {error}", stderr=await self.endpoint.output())
+        output = await self.endpoint.output()
+        suspicion = self.endpoint.suspect(f"{error}\n{output[-_LATELY:]}")
+        detail = f"an error instead of an answer: {error}{f'; {suspicion}' if suspicion else ''}"
+        return Evidence(kind, detail, stderr=output)
 
     async def _describe(self, channel: Channel, deadline: float) -> Description:
         """Ask until there is an answer; raise BotUnusable when the time to start is over, or there can't be one."""
@@ -131,7 +135,7 @@ class Instance:
         last = ""
         while loop.time() < deadline:
             if ended is not None and ended.done():
-                raise BotUnusable(await self.endpoint.explain(f"{ended.result()} before it answered Describe"))
+                raise BotUnusable(await self.endpoint.explain(ended.result().told(" before it answered Describe")))
             try:
                 reply = await channel.call("Describe", wire.encode_describe(), lambda: deadline, ended)
                 return wire.decode_description(reply)

@@ -18,12 +18,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from arena.contents import make_folder
 from arena.errors import BadInput, BotUnusable
 from arena.players.base import Player, Setup, Transport
 from arena.players.connection import Connection
 from arena.players.endpoint import Endpoint, Target
+from arena.players.excess import suspect
 from arena.players.freezer import Freezer, find_groups, parent_of
 from arena.players.lag import Lag
 from arena.players.process import Command, Exit, Process, Supervisor
@@ -106,6 +108,7 @@ class LaunchedBot(Endpoint):
         self._freezer: Freezer | None = None
         self._group: Path | None = None
         self._address = ""
+        self._allowed: Mapping[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -158,9 +161,9 @@ class LaunchedBot(Endpoint):
         self._folder = self._launcher.make_folder()
         self._group = self._launcher.make_group(self._folder.name)
         command = make_command(self._entry, self._address)
-        process = await self._launch(
-            sandbox.confine(self._entry, command, self._folder, self._launcher.folders, self._group)
-        )
+        confined = sandbox.confine(self._entry, command, self._folder, self._launcher.folders, self._group)
+        self._allowed = confined.sandbox["allowed"] if confined.sandbox else {}
+        process = await self._launch(confined)
         if self._launcher.freezes:
             self._freezer = Freezer(process.pid, self._group)
         try:
@@ -182,6 +185,10 @@ class LaunchedBot(Endpoint):
     async def output(self) -> str:
         """Return the last lines of the process's output."""
         return await self._process.output() if self._process else ""
+
+    def suspect(self, text: str) -> str:
+        """Return which of the sandbox's limits it may have met."""
+        return suspect(text, self._allowed) if self._allowed else ""
 
     async def explain(self, reason: str) -> str:
         """Say what is known of a start that failed."""

@@ -45,6 +45,12 @@ class Exit:
     output: str = ""
     reason: str = ""
     """Why the arena ended it, where it used more than it may."""
+    suspicion: str = ""
+    """Which limits it may have met, where it ended by itself."""
+
+    def told(self, when: str = "") -> str:
+        """Say how and when it ended, and which limits it may have met."""
+        return f"{self}{when}{f'; {self.suspicion}' if self.suspicion else ''}"
 
     def __str__(self) -> str:
         if self.reason:
@@ -142,8 +148,9 @@ class Process:
                 tail = self._tails.pop(0)
                 if not tail.done():
                     tail.set_result(clean_lines(text))
-            case {"ended": {"exit_code": exit_code, "signal": number, "tail": str(text), "reason": str(reason)}}:
-                self.ended.set_result(Exit(exit_code, number, clean_lines(text), reason))
+            case {"ended": {"exit_code": exit_code, "signal": number, "tail": str(text), **why}}:
+                reason, suspicion = str(why["reason"]), str(why["suspicion"])
+                self.ended.set_result(Exit(exit_code, number, clean_lines(text), reason, suspicion))
 
 
 class Supervisor:

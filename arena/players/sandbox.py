@@ -69,6 +69,8 @@ _FILES: Final = {
     "/etc/group": "bot:x:{group}:\n",
     "/etc/hosts": "127.0.0.1 localhost bot\n::1 localhost\n",
 }
+_OF_BOTS: Final = "limits.memory", "limits.processes"
+_OF_BUILDS: Final = "the memory of a build", "the processes of a build"
 _HOME: Final = "/tmp"  # noqa: S108
 _ENVIRONMENT: Final = {"HOME": _HOME, "TMPDIR": _HOME, "USER": "bot", "LOGNAME": "bot", "SHELL": "/bin/sh"}
 _DROPPED: Final = ("TMP", "TEMP", "GOCACHE", "GOPATH", "CARGO_HOME", "RUSTUP_HOME")
@@ -88,6 +90,9 @@ class _Room:
     user: int
     """The number of the user that it becomes where the arena is root."""
     group: Path | None
+    names: tuple[str, str]
+    """What the limits of memory and of processes are called where they are set."""
+    processes: int
     trees: tuple[Path, ...] = ()
     """What it can write on the disk."""
 
@@ -117,7 +122,8 @@ class Sandbox:
         relay = f"{SOCKET}:{PORT}" if entry.tcp else ""
         user = FIRST_USER + number % USERS
         own = [*_own_folder(entry), *self._hide(seen), "--remount-ro", "/dev", "--remount-ro", "/"]
-        return self._confine(command, _Room(seen, own, WRITABLE, limits, MOST_FILES, user, group), staging, relay)
+        room = _Room(seen, own, WRITABLE, limits, MOST_FILES, user, group, _OF_BOTS, self.limits.processes)
+        return self._confine(command, room, staging, relay)
 
     def confine_build(self, command: Command, tree: Path, file_bytes: int, staging: Path, number: int) -> Command:
         """Return the command that builds a bot in the sandbox: its folder `tree` is writable, no file larger than that.
@@ -133,7 +139,7 @@ class Sandbox:
         user = FIRST_BUILDER + number % BUILDERS
         own = ["--bind", f"/tmp/{len(seen)}" if self.root else str(tree), str(tree)]  # noqa: S108
         own += [*self._hide(seen), "--remount-ro", "/dev", "--remount-ro", "/"]
-        room = _Room(seen, own, writable, limits, BUILD_FILES, user, None, (tree,))
+        room = _Room(seen, own, writable, limits, BUILD_FILES, user, None, _OF_BUILDS, self.limits.processes, (tree,))
         return self._confine(command, room, staging, "")
 
     def _confine(self, command: Command, room: _Room, staging: Path, relay: str) -> Command:
@@ -157,7 +163,14 @@ class Sandbox:
                 "user": user,
                 "binds": [str(path) for path in (*room.seen, *room.trees)] if self.root else [],
                 "staging": str(staging),
-                "memory": self.limits.memory,
+                "allowed": {
+                    "memory": self.limits.memory,
+                    "processes": room.processes,
+                    "file": room.limits["RLIMIT_FSIZE"],
+                    "open_files": room.limits["RLIMIT_NOFILE"],
+                    "folders": dict(room.writable),
+                    "names": dict(zip(("memory", "processes"), room.names, strict=True)),
+                },
                 "most_files": room.most_files,
                 "cgroup": room.group and str(room.group),
             },

@@ -13,9 +13,10 @@ other systems only a bot's own process group can be killed.
 
 From the arena: one `{"argv", "env", "directory", "sandbox", "log"}`, then `{"stop": SECONDS}` (SIGTERM, then SIGKILL after
 so long) and `{"tail": true}`. To the arena: `{"started": {"pid", "folder"}}` or `{"failed": TEXT}`, then `{"tail": TEXT}`,
-`{"dropping": BOOL}`, and `{"ended": {"exit_code", "signal", "tail", "reason"}}`; the closing of the socket says that nothing
-is left. `sandbox` is null, or what `arena.players.confinement` takes; then `pid` is that of the first process inside, and
-`folder` leads to the socket's folder in there. `log` is null, or the file that the output is added to.
+`{"dropping": BOOL}`, and `{"ended": {"exit_code", "signal", "tail", "reason", "suspicion"}}`; the closing of the socket says
+that nothing is left. `sandbox` is null, or what `arena.players.confinement` takes, with what is `allowed` as
+`arena.players.excess` takes it; then `pid` is that of the first process inside, and `folder` leads to the socket's folder in
+there. `log` is null, or the file that the output is added to.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parents[2]))  # where `arena` is, which -I and -S leave out
 
 from arena.players.confinement import Confined
+from arena.players.excess import suspect
 from arena.players.family import descendants
 from arena.players.watchdog import Watchdog
 
@@ -191,6 +193,7 @@ class Keeper:
         self._status: int | None = None
         self._kill_at = float("inf")
         self._confined: Confined | None = None
+        self._allowed: dict[str, Any] = {}
         self._watchdog: Watchdog | None = None
         self._look_at = float("inf")
         self._reason = ""
@@ -236,10 +239,11 @@ class Keeper:
                 **how,
             )
         else:
+            self._allowed = request["sandbox"]["allowed"]
             self._confined = Confined(request["sandbox"], request["argv"])
             self._process = self._confined.start(how)
             if self._confined.first is not None:
-                most = request["sandbox"]["memory"], request["sandbox"]["most_files"]
+                most = self._allowed["memory"], self._allowed["names"]["memory"], request["sandbox"]["most_files"]
                 self._watchdog = Watchdog(self._confined.first_pid, self._confined.folders, *most)
                 self._look_at = time.monotonic() + self._watchdog.pause
         os.close(writing)
@@ -341,9 +345,17 @@ class Keeper:
                     "signal": -code if code < 0 else None,
                     "tail": self._output.text,
                     "reason": self._reason,
+                    "suspicion": self._suspicion(code),
                 }
             }
         )
+
+    def _suspicion(self, code: int) -> str:
+        """Return which limits the bot may have met, if it failed by itself."""
+        if not self._allowed or self._reason or not code or self._kill_at != float("inf"):
+            return ""
+        most = self._watchdog.most if self._watchdog else 0
+        return suspect(self._output.text, self._allowed, ended_by=-code if code < 0 else None, most=most)
 
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):

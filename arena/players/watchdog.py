@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from arena.players.excess import megabytes
 from arena.players.family import family
 
 CALM, ALERT = 0.2, 0.05
@@ -39,16 +40,20 @@ def share(pid: int) -> int:
 class Watchdog:
     """Looks at one bot from time to time: at all processes below `root`, and at its folders by file descriptor.
 
-    They may have `memory` bytes together, and each folder `most_files` files: also an empty one costs memory.
+    They may have `memory` bytes together, a limit that is `called` so where it is set, and each folder `most_files` files: also
+    an empty one costs memory.
     """
 
-    def __init__(self, root: int, folders: Sequence[int], memory: int, most_files: int) -> None:
+    def __init__(self, root: int, folders: Sequence[int], memory: int, called: str, most_files: int) -> None:
         self._root = root
         self._folders = folders
         self._memory = memory
+        self._called = called
         self._most_files = most_files
         self.pause = CALM
         """Seconds until the next look."""
+        self.most = 0
+        """The most bytes that it was seen to use."""
 
     def look(self) -> str:
         """Return what the bot exceeds, in words; nothing if all is well."""
@@ -63,4 +68,5 @@ class Watchdog:
         if used > self._memory:
             used = in_files + sum(map(share, processes))
         self.pause = ALERT if used > self._memory / 2 else CALM
-        return f"it used more than {self._memory / 1e6:,.0f} MB of memory" if used > self._memory else ""
+        self.most = max(self.most, used)
+        return f"it used more than {megabytes(self._memory)} ({self._called})" if used > self._memory else ""

@@ -192,10 +192,10 @@ class _Building:
         if excess or ended.reason:
             return failed(f"`{self._shown}` was ended because {excess or ended.reason}", "build with less, or faster")
         if ended.exit_code != 0:
-            cure = "run it by hand in the bot's folder"
+            cure = "build with less, or submit it built" if ended.suspicion else "run it by hand in the bot's folder"
             if _NO_NETWORK.search(output):
                 cure = "there is no network while it is built: submit its dependencies with it (vendored), or built"
-            return failed(with_output(f"`{self._shown}` {ended}", ended.output), cure)
+            return failed(with_output(f"`{self._shown}` {ended.told()}", ended.output), cure)
         try:
             _take_back(self._tree)
             size = check_tree(self._tree, self._allowance.bounds)

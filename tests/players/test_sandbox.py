@@ -20,7 +20,7 @@ from sandboxes import needs_sandbox
 from arena.decision import Decision
 from arena.errors import BadInput, BotUnusable
 from arena.faults import Failure, FaultKind
-from arena.players import isolation
+from arena.players import instance, isolation
 from arena.players.base import Player, Setup
 from arena.players.family import family
 from arena.players.isolation import enforce
@@ -119,6 +119,47 @@ async def test_how_a_bot_ended_is_told_as_without_the_sandbox(
 
 
 @needs_sandbox
+@pytest.mark.parametrize(
+    ("way", "detail"),
+    [
+        (["greedy", "error"], "an error instead of an answer: INTERNAL: MemoryError; "),
+        (["greedy", "end"], "the process exited with code 1 while it was being asked; "),
+    ],
+    ids=["error", "end"],
+)
+async def test_a_process_that_is_refused_memory_is_told_which_limit_it_may_have_met(
+    launch: Launch, decision: Ask, way: list[str], detail: str
+) -> None:
+    player = launch(*way)
+    await player.start()
+
+    with pytest.raises(Failure) as failure:
+        await player.decide(decision(13))
+
+    assert failure.value.evidence.detail == detail + "it may have used more than 300 MB (limits.memory)"
+
+
+@needs_sandbox
+async def test_who_is_given_up_after_many_restarts_is_told_which_limit_it_may_have_met(
+    launch: Launch, decision: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "MAX_RESTARTS", 2)
+    player = launch("greedy", "end")
+    await player.start()
+
+    for _ in range(4):
+        with pytest.raises(Failure) as failure:
+            await player.decide(decision(13))
+
+    evidence = failure.value.evidence
+    assert evidence.detail.endswith(
+        "is given up after 2 restarts: exited with code 1 while it was being asked; it may have used more than 300 MB"
+        " (limits.memory)"
+    )
+    assert (evidence.exit_code, evidence.stderr) == (1, "MemoryError")
+
+
+@needs_sandbox
 async def test_a_bot_that_ends_on_request_has_the_time_for_it(boxed: Setup) -> None:
     script = """import os, signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(os.write(1, b"farewell") * 0))
@@ -205,7 +246,7 @@ def test_the_limits_are_those_of_the_settings(tmp_path: Path) -> None:
     command = confined(Limits(memory=123_000_000, processes=7), entry)
 
     assert command.sandbox is not None
-    assert command.sandbox["memory"] == 123_000_000
+    assert command.sandbox["allowed"]["memory"] == 123_000_000
     assert "RLIMIT_NPROC=8,RLIMIT_DATA=123000000,RLIMIT_NOFILE=1024," in command.argv[5]
     assert command.environment["HOME"] == "/tmp"
 
@@ -288,8 +329,8 @@ def test_memory_that_processes_share_is_counted_once() -> None:
 
             assert len(processes) == 2
             assert pages > 100_000_000 > exact > 50_000_000
-            assert Watchdog(parent.pid, [], 100_000_000, 100).look() == ""
-            assert Watchdog(parent.pid, [], 50_000_000, 100).look() == "it used more than 50 MB of memory"
+            assert Watchdog(parent.pid, [], 100_000_000, "m", 100).look() == ""
+            assert Watchdog(parent.pid, [], 50_000_000, "m", 100).look() == "it used more than 50 MB (m)"
         finally:
             for pid in family(parent.pid)[::-1]:
                 os.kill(pid, 9)

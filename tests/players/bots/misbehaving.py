@@ -137,6 +137,20 @@ class Status(Bot):
         context.abort(grpc.StatusCode[sys.argv[2]], "no \x1b[31mthanks")
 
 
+class Greedy(Bot):
+    """Takes more memory than it may: as an error or, where its second argument says so, as its end."""
+
+    def misbehave(self, response: bot_pb2.DecideResponse, choice: bot_pb2.Choice, context: Context) -> None:
+        try:
+            bytearray(8 << 30)
+        except MemoryError as error:
+            if sys.argv[2] == "error":
+                context.abort(grpc.StatusCode.INTERNAL, type(error).__name__)
+            sys.stderr.write("MemoryError\n")
+            sys.stderr.flush()
+            os._exit(1)
+
+
 class LostHelper(Bot):
     """Can do nothing any more once it was asked decision 13, as its helper died: it fails in the way of the second argument."""
 
@@ -257,6 +271,7 @@ BOTS: dict[str, type[Bot]] = {
     "huge": Huge,
     "bomb": Bomb,
     "status": Status,
+    "greedy": Greedy,
     "lost-helper": LostHelper,
     "lost-cards": LostCards,
     "slow-to-learn": SlowToLearn,
