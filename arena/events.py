@@ -19,8 +19,22 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class TablePlayed:
+    """A table of a match was played and stored."""
+
+    match: int
+    table: int
+    played: int
+    """How many of the schedule's tables are played now."""
+    tables: int
+    decisions: int
+    faults: tuple[str, ...] = ()
+    """In words, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
 class MatchPlayed:
-    """A match was played and stored."""
+    """A match is done: all its tables were played and stored."""
 
     match: int
     played: int
@@ -29,8 +43,6 @@ class MatchPlayed:
     deals: int
     """How many deals were played in it, over all its tables."""
     decisions: int
-    faults: tuple[str, ...] = ()
-    """In words, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +62,4 @@ class Finished:
     """The seed, revealed, in hexadecimal digits."""
 
 
-Event = Started | MatchPlayed | Notice | Finished
+Event = Started | TablePlayed | MatchPlayed | Notice | Finished

@@ -6,20 +6,17 @@ and table, so that neither rotation nor concurrency nor a fault can change a dea
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena.cards import Card
 from arena.dealing import Stream, opaque_id, random_word
-from arena.decision import DealResult
 from arena.game import Game
 from arena.players.base import Player
-from arena.players.roster import Place, Roster
+from arena.players.roster import Place
 from arena.record import DealRecord
 from arena.results import Result, places
-from arena.table import Table, TableResult, TableRules
+from arena.table import Table, TableRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +49,21 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchResult:
-    """A match as it was played: what the store keeps of it, in one transaction."""
+class RotationResult:
+    """A match at one of its rotations, as it was played: what the store keeps of a table, in one transaction."""
 
     match: Match
+    rotation: int
+    """Which table of the match it is: see `Match.seatings`."""
     attempt: int
     """How often the match was void before, through faults of the arena itself."""
-    tables: tuple[tuple[DealRecord, ...], ...]
-    """The records of each table's deals, in order."""
+    records: tuple[DealRecord, ...]
+    """Its deals, in order."""
     results: tuple[Result, ...]
     decisions: int
-    """How many decisions were asked, over all tables."""
+    """How many decisions were asked."""
     seconds: float
-    """How long the match took."""
+    """How long it took."""
 
 
 def deal_hands(key: bytes, game: Game, match: int, attempt: int, table: int | None, number: int) -> list[list[Card]]:
@@ -100,60 +99,6 @@ def make_table(
         hands_of=lambda number: deal_hands(key, rules.game, match.number, attempt, own_table, number),
         random_of=lambda seat, number: random_word(key, "bot", match.number, attempt, rotation, seat, number),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class MatchPlay:
-    """How the matches of a tournament are played: the same for all of them."""
-
-    rules: TableRules
-    roster: Roster
-    key: bytes
-    tables: asyncio.Semaphore
-    """At most so many tables are in play at once, over all matches."""
-    independent: bool = False
-    """Whether each table has deals of its own."""
-
-    async def play(self, match: Match, attempt: int = 0) -> MatchResult:
-        """Play all tables of a match; raise Void where the arena itself is at fault."""
-        began = time.monotonic()
-        tasks = [
-            asyncio.create_task(self._play_table(match, attempt, rotation, seating))
-            for rotation, seating in enumerate(match.seatings(self.rules.game))
-        ]
-        try:
-            played = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        tables = [table for table, _ in played]
-        await self._tell(played)
-        return MatchResult(
-            match=match,
-            attempt=attempt,
-            tables=tuple(table.records for table in tables),
-            results=tuple(
-                row for rotation, table in enumerate(tables) for row in table_results(match, rotation, table.records)
-            ),
-            decisions=sum(table.decisions for table in tables),
-            seconds=time.monotonic() - began,
-        )
-
-    async def _play_table(
-        self, match: Match, attempt: int, rotation: int, seating: tuple[int, ...]
-    ) -> tuple[TableResult, tuple[Player, ...]]:
-        async with self.tables, self.roster.seated(seat_places(match, seating, rotation)) as players:
-            table = make_table(self.rules, self.key, match, attempt, rotation, players, independent=self.independent)
-            return await table.play(), players
-
-    async def _tell(self, played: Sequence[tuple[TableResult, tuple[Player, ...]]]) -> None:
-        """Tell every player how its deals ended, now that all tables are over and nobody can meet these deals again."""
-        told: dict[int, tuple[Player, list[DealResult]]] = {}
-        for table, players in played:
-            for player, results in zip(players, table.deal_results, strict=True):
-                told.setdefault(id(player), (player, []))[1].extend(results)
-        await asyncio.gather(*(player.finish_deals(results) for player, results in told.values()))
 
 
 def table_results(match: Match, table: int, records: Sequence[DealRecord]) -> tuple[Result, ...]:

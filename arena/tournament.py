@@ -1,7 +1,7 @@
 """Plays a schedule: creates or resumes a tournament, plays what is not played yet, and tells what happens as events.
 
 `run_tournament` is the one way of playing: the command line and the server both consume its events. The store is the truth:
-the schedule is in it before play, and each match goes in as a whole or not at all, so that the same call after any
+the schedule is in it before play, and each table goes in as a whole or not at all, so that the same call after any
 interruption plays exactly what is missing.
 """
 
@@ -11,32 +11,34 @@ import asyncio
 import contextlib
 import os
 import sys
+import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arena.competitors import House
 from arena.dealing import Seed
-from arena.disqualification import Conduct, Retirement, blocks, disqualified, owed
+from arena.disqualification import disqualified
 from arena.entrants import Entrants, enforce_for, find_able, find_entrants
 from arena.errors import ArenaError, BadInput, Interrupted
-from arena.events import Event, Finished, MatchPlayed, Notice, Started
-from arena.faults import Fault
+from arena.events import Event, Finished, Notice, Started
 from arena.game import Game
 from arena.identity import fingerprint
 from arena.incremental import completed_schedule, kept_matches, kept_notice, nothing_kept_notice
-from arena.match import Match, MatchPlay, MatchResult, seat_places
+from arena.ledger import Ledger
+from arena.match import Match, seat_places
 from arena.plan import FixedPlan, Plan, Played, count_boards
 from arena.players.base import Setup
 from arena.players.isolation import Enforcement
 from arena.players.roster import Roster
+from arena.rotations import PassLength, Rotations, VoidMatch
 from arena.schedule import imbalance, make_schedule
 from arena.settings import Entry, Format, Settings, Tournament, game_of
 from arena.sockets import private_folder
-from arena.table import TableRules, Void
+from arena.table import TableRules
 
 if TYPE_CHECKING:
     from arena.store import Store
@@ -327,7 +329,7 @@ def _left_behind(store: Store, tournament: Tournament) -> list[str]:
 
 def disqualified_bots(store: Store, tournament: Tournament) -> frozenset[str]:
     """Return the bots that play no more matches, as decided after the blocks that are played."""
-    retirements = _stored_retirements(store, tournament)
+    retirements = [(fault.match, fault.table, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
     if not retirements:
         return frozenset()
     matches = store.matches(tournament.id)
@@ -336,12 +338,8 @@ def disqualified_bots(store: Store, tournament: Tournament) -> frozenset[str]:
     return disqualified(matches, lambda match: match.number in done, retirements, tables)
 
 
-def _stored_retirements(store: Store, tournament: Tournament) -> list[Retirement]:
-    return [(fault.match, fault.table, fault.bot) for fault in store.faults(tournament.id) if fault.retired]
-
-
 class _Playing:
-    """What is left of a tournament, being played block by block."""
+    """What is left of a tournament, being played."""
 
     def __init__(
         self,
@@ -355,34 +353,34 @@ class _Playing:
     ) -> None:
         settings = tournament.settings
         game = game_of(settings)
-        rules = TableRules(game, settings.format is Format.GAME, settings.time, settings.faults)
-        tables = asyncio.Semaphore(pace.tables)
-        self._play = MatchPlay(rules, roster, tournament.seed.key, tables, settings.independent)
+        self._rotations = Rotations(
+            TableRules(game, settings.format is Format.GAME, settings.time, settings.faults),
+            roster,
+            tournament.seed.key,
+            tables=pace.tables,
+            independent=settings.independent,
+            stop=stop,
+            grace=pace.grace,
+        )
         self._store = store
         self._tournament = tournament
         self._plan = plan
         self._roster = roster
-        self._window = 1 + -(-pace.tables // len(game.sides))
         self._notices = notices
         self._stop = stop
-        self._grace = pace.grace
-        self._attempts = store.attempts(tournament.id)
-        self._retirements: dict[int, list[Retirement]] = {}
-        for each in _stored_retirements(store, tournament):
-            self._retirements.setdefault(each[0], []).append(each)
-        self._out: frozenset[str] = frozenset()
-        """Who is disqualified, after the blocks that are played."""
+        self._passes = PassLength()
         self.paused = False
         """Whether the plan paused the tournament: it is not over."""
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Play, store each match as it ends, and yield what happens; raise Interrupted where matches are left."""
+        """Play, store each table as it ends, and yield what happens; raise Interrupted where matches are left."""
         while True:
-            async with contextlib.aclosing(self._play_schedule()) as events:
+            ledger = Ledger(self._store, self._tournament)
+            async with contextlib.aclosing(self._play_schedule(ledger)) as events:
                 async for event in events:
                     yield event
             tournament = self._tournament.id
-            played = Played(self._store.matches(tournament), self._store.results(tournament), self._out)
+            played = Played(self._store.matches(tournament), self._store.results(tournament), ledger.disqualified)
             step = self._plan.go_on(played)
             self._notices += [step.note] * bool(step.note)
             for notice in _take(self._notices):
@@ -392,97 +390,40 @@ class _Playing:
                 return
             self._store.add_matches(self._tournament.id, step.matches)
 
-    async def _play_schedule(self) -> AsyncGenerator[Event, None]:
-        """Play all matches that are written down."""
-        matches = self._store.matches(self._tournament.id)
-        waiting = {match.number for match in self._store.matches(self._tournament.id, done=False)}
-        conduct = Conduct(len(matches[0].seatings(self._play.rules.game)) if matches else 0)
-        self._out = frozenset()
-        for block in blocks(matches):
-            ours = owed(block, self._out)
-            due = [match for match in ours if match.number in waiting]
-            async with contextlib.aclosing(self._results(due)) as results:
+    async def _play_schedule(self, ledger: Ledger) -> AsyncGenerator[Event, None]:
+        """Play all matches that are written down, pass by pass."""
+        attempts = self._store.attempts(self._tournament.id)
+        voided: Counter[int] = Counter()
+        for event in ledger.settle():
+            yield event
+        while due := ledger.due(self._passes.blocks):
+            began, starting = time.monotonic(), self._roster.starting
+            async with contextlib.aclosing(self._rotations.play(due, ledger.tables, attempts)) as results:
                 async for result in results:
-                    self._store.save_match(self._tournament.id, result)
-                    waiting.remove(result.match.number)
-                    self._retirements[result.match.number] = _retirements(result)
+                    if isinstance(result, VoidMatch):
+                        self._void(result, voided, attempts)
+                        ledger.drop([result.match.number])
+                    else:
+                        for event in ledger.add(result):
+                            yield event
+                    self._notices += ledger.take_notes()
                     for notice in _take(self._notices):
                         yield notice
-                    yield _match_played(result, len(matches) - len(waiting), len(matches))
-            if any(match.number in waiting for match in due):
-                played = len(matches) - len(waiting)
-                raise Interrupted(f"stopped after {played} of {len(matches)} matches; the same command plays the rest")
-            conduct.add(ours, [each for match in ours for each in self._retirements.get(match.number, ())])
-            before, self._out = self._out, conduct.disqualified()
-            if due:
-                new = sorted(self._out - before)
-                self._notices += [f"{bot} is disqualified: retired from too many tables" for bot in new]
+            if self._stop.is_set() and ledger.due(1):
+                played, total = ledger.played
+                raise Interrupted(f"stopped after {played} of {total} matches; the same command plays the rest")
+            self._passes.learn(time.monotonic() - began, self._roster.starting - starting)
 
-    async def _results(self, due: Sequence[Match]) -> AsyncGenerator[MatchResult, None]:
-        """Yield the results of matches as they end, with enough matches in play to keep all tables busy."""
-        upcoming = iter(due)
-        running: set[asyncio.Task[MatchResult]] = set()
-        stopping = asyncio.create_task(self._stop.wait())
-        try:
-            while not self._stop.is_set():
-                for match in islice(upcoming, self._window - len(running)):
-                    running.add(asyncio.create_task(self._play_match(match)))
-                if not running:
-                    return
-                await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-                for task in [task for task in running if task.done()]:
-                    running.remove(task)
-                    yield task.result()
-            done, _ = await asyncio.wait(running, timeout=self._grace) if running else (set(), None)
-            for task in done:
-                yield task.result()
-        finally:
-            stopping.cancel()
-            for task in running:
-                task.cancel()
-            await asyncio.gather(stopping, *running, return_exceptions=True)
-
-    async def _play_match(self, match: Match) -> MatchResult:
-        """Play a match until it counts: a void one again with fresh instances, on new deals if a bot could remember."""
-        for _ in range(MAX_ATTEMPTS):
-            try:
-                return await self._play.play(match, self._attempts.get(match.number, 0))
-            except Void as void:
-                self._notices.append(f"match {match.number} is void and played again: {void}")
-            await self._roster.renew(match.line_up)
-            if self._roster.may_remember(match.line_up):
-                self._store.void_match(self._tournament.id, match.number)
-                self._attempts[match.number] = self._attempts.get(match.number, 0) + 1
-        raise ArenaError(
-            f"match {match.number} was void {MAX_ATTEMPTS} times through faults of the arena itself: see the notes above"
-        )
-
-
-def _retirements(result: MatchResult) -> list[Retirement]:
-    """Return which bots were retired in a match, and at which tables."""
-    return [
-        (result.match.number, table, record.bots[fault.seat])
-        for table, records in enumerate(result.tables)
-        for record in records
-        for fault in record.faults
-        if fault.retired
-    ]
-
-
-def _match_played(result: MatchResult, played: int, total: int) -> MatchPlayed:
-    faults = tuple(
-        _describe_fault(
-            record.bots[fault.seat], fault, f"match {result.match.number}, table {table}, deal {record.number}"
-        )
-        for table, records in enumerate(result.tables)
-        for record in records
-        for fault in record.faults
-    )
-    deals = sum(map(len, result.tables))
-    return MatchPlayed(result.match.number, played, total, deals, result.decisions, faults)
-
-
-def _describe_fault(bot: str, fault: Fault, where: str) -> str:
-    """Say in a line which bot failed, how and where."""
-    retired = "; retired from this table" if fault.retired else ""
-    return f"{bot}: {fault.evidence.kind} ({fault.evidence.detail}) in {where}{retired}"
+    def _void(self, void: VoidMatch, voided: Counter[int], attempts: dict[int, int]) -> None:
+        """Let a match be played again: on new deals if a bot could remember the old ones."""
+        number = void.match.number
+        self._notices.append(f"match {number} is void and played again: {void.reason}")
+        anew = self._roster.may_remember(void.match.line_up)
+        self._store.void_match(self._tournament.id, number, dealt_anew=anew)
+        if anew:
+            attempts[number] = attempts.get(number, 0) + 1
+        voided[number] += 1
+        if voided[number] == MAX_ATTEMPTS:
+            raise ArenaError(
+                f"match {number} was void {MAX_ATTEMPTS} times through faults of the arena itself: see the notes above"
+            )

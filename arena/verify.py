@@ -102,6 +102,7 @@ class _Verification:
         self._attempts = store.attempts(tournament.id)
         self._faults = _Rows("faults", lambda: iter(store.faults(tournament.id)), lambda row: row.match)
         self._results = _Rows("results", lambda: store.results(tournament.id), lambda row: row.board[0])
+        self._left_over = store.partly_played(tournament.id) if tournament.finished else {}
         self._retirements: list[Retirement] = []
         self._owed: list[Match] = []
         self._conduct: Conduct | None = None
@@ -148,8 +149,8 @@ class _Verification:
         if done:
             with located(match=match.number):
                 self._verify_match(match, *rows)
-        elif any(rows) or self._store.records(self._tournament.id, match.number):
-            self._verify_played_meanwhile(match.number)
+        elif match.number in self._left_over:
+            raise Difference("what is kept of a match that was not played", "nothing", "rows", match=match.number)
         if not out:
             self._owed.append(match)
             if not done and self._waiting is None:
@@ -182,10 +183,6 @@ class _Verification:
 
     def _played(self) -> set[int]:
         return {match.number for match in self._store.matches(self._tournament.id, done=True)}
-
-    def _verify_played_meanwhile(self, number: int) -> None:
-        if number not in self._played():
-            raise Difference("what is kept of a match that was not played", "nothing", "rows", match=number)
 
     # --- One match ---
 

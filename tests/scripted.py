@@ -64,7 +64,17 @@ class ScriptedRoster(Roster):
     def __init__(self, scripts: Mapping[str, Script]) -> None:
         self._scripts = scripts
         self.players: dict[Place, Scripted] = {}
-        self.renewed: list[str] = []
+        self.ended = 0
+
+    @property
+    def isolates(self) -> bool:
+        """Play rotation by rotation."""
+        return True
+
+    def forgets(self, bot: str) -> bool:
+        """Meet each deal once."""
+        del bot
+        return True
 
     def may_remember(self, bots: Iterable[str]) -> bool:
         """Trust them."""
@@ -78,6 +88,6 @@ class ScriptedRoster(Roster):
             self.players.setdefault(place, Scripted(self._scripts[place.bot]))
         yield tuple(self.players[place] for place in places)
 
-    async def renew(self, bots: Iterable[str]) -> None:
-        """Remember who was to start afresh."""
-        self.renewed.extend(bots)
+    async def end_instances(self) -> None:
+        """Count how often all had to end."""
+        self.ended += 1

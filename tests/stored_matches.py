@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from arena.dealing import Seed
 from arena.faults import Evidence, Fault, FaultKind
 from arena.game import Game, Phase
 from arena.games import find_game
-from arena.match import Match, MatchResult
+from arena.match import Match, RotationResult
 from arena.record import DealRecord
 from arena.results import Result, places
 from arena.settings import Entry, Settings, Tournament
@@ -63,26 +64,37 @@ def played_deal(game: Game, bots: Sequence[str], number: int, faults: tuple[Faul
     )
 
 
-def played_match(match: Match, attempt: int = 0) -> MatchResult:
-    """Return a match as it might have been played, with one fault in its first deal."""
+def save_match(store: Store, tournament_id: str, tables: Sequence[RotationResult]) -> None:
+    """Keep all tables of a match, which is done then."""
+    store.save_tables(tournament_id, tables, done=[tables[0].match.number])
+
+
+def played_match(match: Match, attempt: int = 0) -> list[RotationResult]:
+    """Return the tables of a match as they might have been played, with one fault in its first deal."""
     fault = Fault(
         2, 0, Evidence(FaultKind.TIMEOUT, "no answer within 1 s", overrun=0.5, stderr="warming up"), retired=True
     )
     tables = []
-    results = []
     for table, seating in enumerate(match.seatings(GAME)):
         bots = tuple(match.line_up[place] for place in seating)
         first = (fault,) if table == 0 else ()
         records = tuple(
             played_deal(GAME, bots, number, first if number == 1 else ()) for number in range(1, match.deals + 1)
         )
-        tables.append(records)
+        results = []
         for record in records:
             counts = tuple(sum(fault.seat == seat for fault in record.faults) for seat in range(GAME.players))
             results.append(
                 Result((match.number, record.number), table, bots, record.scores, places(record.scores), counts)
             )
-    return MatchResult(match, attempt, tuple(tables), tuple(results), decisions=416, seconds=0.25)
+        played = RotationResult(match, table, attempt, records, tuple(results), decisions=104, seconds=0.0625)
+        tables.append(played)
+    return tables
+
+
+def _as_of(match: Match, table: RotationResult) -> RotationResult:
+    results = tuple(replace(result, board=(match.number, result.board[1])) for result in table.results)
+    return replace(table, match=match, results=results)
 
 
 def main(path: str) -> None:
@@ -91,11 +103,7 @@ def main(path: str) -> None:
     with Store.open(path) as store, store.coordinate():
         tournament = store.tournament()
         for match in store.matches(tournament.id, done=False):
-            results = tuple(
-                Result((match.number, one.board[1]), one.table, one.bots, one.points, one.places, one.faults)
-                for one in template.results
-            )
-            store.save_match(tournament.id, MatchResult(match, 0, template.tables, results, 416, 0.25))
+            save_match(store, tournament.id, [_as_of(match, table) for table in template])
             print(match.number, flush=True)  # noqa: T201
         store.finish(tournament.id)
 

@@ -25,7 +25,7 @@ LEVELS = (
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "contents", "files", "events"),
     *("competition", "v1", "wire", "sdk", "players"),
-    *("table", "match", "replay", "reasking"),
+    *("table", "match", "rotations", "replay", "reasking"),
     *("plan", "schedule", "compare", "adaptive", "identity", "disqualification", "entries", "manifest", "config"),
     "tokens",
     *(
@@ -34,6 +34,7 @@ LEVELS = (
         "competitors",
         "entrants",
         "incremental",
+        "ledger",
         "tournament",
         "verify",
         "conformance",

@@ -22,9 +22,10 @@ from arena.dealing import Stream
 from arena.errors import ArenaError
 from arena.faults import FaultPolicy
 from arena.games import find_game
-from arena.match import Match, MatchPlay, MatchResult
+from arena.match import Match, RotationResult
 from arena.players.roster import Roster
 from arena.results import Result, places
+from arena.rotations import Rotations
 from arena.store import Store
 from arena.table import Table, TableRules, Void
 from arena.v1 import arena_pb2, arena_pb2_grpc
@@ -63,16 +64,16 @@ async def test_an_empty_bank_leaves_the_decision_time() -> None:
 def void_match(monkeypatch: pytest.MonkeyPatch, number: int, times: int) -> list[int]:
     """Make a match void so often; return the list to which each of its attempts is added."""
     attempts: list[int] = []
-    whole = MatchPlay.play
+    whole = Rotations.play_table
 
-    async def play_or_void(self: MatchPlay, match: Match, attempt: int = 0) -> MatchResult:
-        if match.number == number:
+    async def play_or_void(self: Rotations, match: Match, rotation: int, attempt: int = 0) -> RotationResult:
+        if match.number == number and rotation == 1:
             attempts.append(attempt)
             if len(attempts) <= times:
                 raise Void("the launcher is gone")
-        return await whole(self, match, attempt)
+        return await whole(self, match, rotation, attempt)
 
-    monkeypatch.setattr(MatchPlay, "play", play_or_void)
+    monkeypatch.setattr(Rotations, "play_table", play_or_void)
     return attempts
 
 

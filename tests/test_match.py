@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -12,8 +11,10 @@ from arena.clock import TimeControl
 from arena.faults import FaultKind, FaultPolicy
 from arena.game import Game
 from arena.games import find_game
-from arena.match import Match, MatchPlay, MatchResult, deal_hands, seat_places
+from arena.match import Match, RotationResult, deal_hands, seat_places
 from arena.players.roster import Place
+from arena.results import Result
+from arena.rotations import Rotations, play_match
 from arena.table import TableRules, Void
 
 HEARTS = find_game("hearts-classic")
@@ -30,65 +31,69 @@ async def play(
     tables: int = 8,
     independent: bool = False,
     policy: FaultPolicy | None = None,
-) -> tuple[MatchResult, ScriptedRoster]:
+) -> tuple[list[RotationResult], ScriptedRoster]:
     roster = ScriptedRoster(scripts)
     rules = TableRules(game, by_game, TimeControl(), policy or FaultPolicy())
-    result = await MatchPlay(rules, roster, KEY, asyncio.Semaphore(tables), independent).play(match)
-    return result, roster
+    rotations = Rotations(rules, roster, KEY, tables=tables, independent=independent)
+    return await play_match(rotations, match), roster
+
+
+def results(tables: list[RotationResult]) -> list[Result]:
+    return [result for table in tables for result in table.results]
 
 
 ALIKE = dict.fromkeys(FOUR.line_up, lowest)
 
 
 async def test_every_bot_holds_every_seat_with_the_same_hands() -> None:
-    result, _ = await play(ALIKE)
+    tables, _ = await play(ALIKE)
 
-    assert len(result.tables) == 4
+    assert len(tables) == 4
     for deal in range(4):
-        assert len({records[deal].hands for records in result.tables}) == 1
+        assert len({records[deal].hands for records in (table.records for table in tables)}) == 1
     for seat in range(4):
-        assert {records[0].bots[seat] for records in result.tables} == set(FOUR.line_up)
+        assert {records[0].bots[seat] for records in (table.records for table in tables)} == set(FOUR.line_up)
 
 
 async def test_copies_of_one_bot_get_equal_totals_over_the_rotations() -> None:
-    result, _ = await play(ALIKE)
+    tables, _ = await play(ALIKE)
 
     totals = dict.fromkeys(FOUR.line_up, 0)
-    for row in result.results:
+    for row in results(tables):
         for bot, points in zip(row.bots, row.points, strict=True):
             totals[bot] += points
     assert len(set(totals.values())) == 1
 
 
 async def test_each_deal_is_a_result_with_its_board() -> None:
-    result, _ = await play(ALIKE)
+    tables, _ = await play(ALIKE)
 
-    assert [(row.board, row.table) for row in result.results] == [
+    assert [(row.board, row.table) for row in results(tables)] == [
         ((3, deal), table) for table in range(4) for deal in (1, 2, 3, 4)
     ]
-    for row in result.results:
-        assert row.points == result.tables[row.table][row.board[1] - 1].scores
+    for row in results(tables):
+        assert row.points == tables[row.table].records[row.board[1] - 1].scores
 
 
 async def test_concurrency_changes_nothing() -> None:
     one, _ = await play(ALIKE, tables=1)
     many, _ = await play(ALIKE, tables=8)
 
-    assert (one.tables, one.results) == (many.tables, many.results)
+    assert [(table.records, table.results) for table in one] == [(table.records, table.results) for table in many]
 
 
 async def test_independent_tables_have_deals_of_their_own() -> None:
-    result, _ = await play(ALIKE, independent=True)
+    tables, _ = await play(ALIKE, independent=True)
 
-    assert len({records[0].hands for records in result.tables}) == 4
+    assert len({records[0].hands for records in (table.records for table in tables)}) == 4
 
 
 async def test_a_retired_player_comes_last_and_the_others_keep_their_results() -> None:
-    result, _ = await play({**ALIKE, "bob": failing()}, policy=FaultPolicy(forfeit=True))
+    tables, _ = await play({**ALIKE, "bob": failing()}, policy=FaultPolicy(forfeit=True))
     honest, _ = await play(ALIKE)
 
-    assert [row.points for row in result.results] == [row.points for row in honest.results]
-    for row in result.results:
+    assert [row.points for row in results(tables)] == [row.points for row in results(honest)]
+    for row in results(tables):
         side = row.bots.index("bob")
         assert row.places[side] == 3
         assert sum(row.faults) == (1 if row.board[1] == 1 else 0)
@@ -98,10 +103,10 @@ async def test_a_whole_game_is_one_result_with_the_match_as_its_board() -> None:
     game = find_game("hearts-classic", options={"target": 40})
     scripts = {"ann": lowest, "bob": highest, "cid": lowest, "dee": highest}
 
-    result, _ = await play(scripts, match=Match(5, FOUR.line_up, 0), game=game, by_game=True)
+    tables, _ = await play(scripts, match=Match(5, FOUR.line_up, 0), game=game, by_game=True)
 
-    assert [row.board for row in result.results] == [(5, 0)] * 4
-    for row, records in zip(result.results, result.tables, strict=True):
+    assert [row.board for row in results(tables)] == [(5, 0)] * 4
+    for row, records in zip(results(tables), [table.records for table in tables], strict=True):
         assert row.points == records[-1].totals
         assert row.deals == len(records)
         assert row.places[row.points.index(min(row.points))] == 0
@@ -110,13 +115,16 @@ async def test_a_whole_game_is_one_result_with_the_match_as_its_board() -> None:
 async def test_partners_are_two_instances_of_one_bot() -> None:
     game = find_game("heartswitch", players=4, sides="partners")
 
-    result, roster = await play({"ann": lowest, "bob": highest}, match=Match(1, ("ann", "bob"), 3), game=game)
+    tables, roster = await play({"ann": lowest, "bob": highest}, match=Match(1, ("ann", "bob"), 3), game=game)
 
     assert set(roster.players) == {
         Place(bot, rotation, copy) for bot in ("ann", "bob") for rotation in (0, 1) for copy in (0, 1)
     }
-    assert [records[0].bots for records in result.tables] == [("ann", "bob") * 2, ("bob", "ann") * 2]
-    assert result.results[0].bots == ("ann", "bob")
+    assert [records[0].bots for records in (table.records for table in tables)] == [
+        ("ann", "bob") * 2,
+        ("bob", "ann") * 2,
+    ]
+    assert results(tables)[0].bots == ("ann", "bob")
 
 
 async def test_instances_play_one_rotation_only() -> None:
@@ -128,11 +136,11 @@ async def test_instances_play_one_rotation_only() -> None:
 
 
 async def test_players_are_told_how_all_their_deals_ended() -> None:
-    result, roster = await play(ALIKE)
+    tables, roster = await play(ALIKE)
 
     for place, player in roster.players.items():
         told = [(deal.number, deal.scores) for deal in player.told]
-        assert told == [(record.number, record.scores) for record in result.tables[place.rotation]]
+        assert told == [(record.number, record.scores) for record in tables[place.rotation].records]
 
 
 async def test_a_fault_of_the_arena_ends_the_match() -> None:

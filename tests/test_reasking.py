@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,9 +14,10 @@ from arena.errors import BadInput
 from arena.faults import FaultKind, FaultPolicy
 from arena.game import Game
 from arena.games import find_game
-from arena.match import Match, MatchPlay
+from arena.match import Match
 from arena.players.roster import Place
 from arena.reasking import PlayedTable, ask_again
+from arena.rotations import Rotations
 from arena.table import TableRules
 
 KEY = b"k" * 32
@@ -42,9 +42,8 @@ async def play(
     rules = TableRules(game, placed_by_game, TimeControl(decision=0.3, bank=1.0), FaultPolicy())
     roster = ScriptedRoster(scripts)
     match = Match(3, tuple(scripts), 0 if placed_by_game else 2)
-    playing = MatchPlay(rules, roster, KEY, asyncio.Semaphore(8), independent)
-    result = await playing.play(match, attempt=2)
-    records = result.tables[table]
+    playing = Rotations(rules, roster, KEY, tables=8, independent=independent)
+    records = (await playing.play_table(match, table, attempt=2)).records
     asked = [roster.players[Place(bot, table)].asked for bot in records[0].bots]
     return PlayedTable(rules, KEY, match, 2, table, independent, records), asked
 

@@ -25,7 +25,7 @@ import pytest
 import sqlalchemy as sa
 import stored_matches
 from alembic.script import ScriptDirectory
-from stored_matches import BOTS, new_matches, new_tournament, played_match
+from stored_matches import BOTS, new_matches, new_tournament, played_match, save_match
 
 import arena.migrations.versions
 from arena.competition import Program, State, Version
@@ -33,7 +33,7 @@ from arena.errors import BadInput, BadStore
 from arena.faults import FaultKind
 from arena.match import Match
 from arena.results import Result
-from arena.store import Progress, Store
+from arena.store import PartlyPlayed, Progress, Store
 from arena.store.database import SCHEMA
 from arena.store.rows import StoredFault
 
@@ -83,15 +83,15 @@ def test_tournament_comes_back_as_it_was_stored(store: Store) -> None:
 def test_match_comes_back_as_it_was_played(store: Store) -> None:
     tournament = new_tournament()
     matches = new_matches(3)
-    result = played_match(matches[1])
+    tables = played_match(matches[1])
     store.add_tournament(tournament, matches)
 
-    store.save_match(tournament.id, result)
+    save_match(store, tournament.id, tables)
 
-    assert list(store.results(tournament.id)) == list(result.results)
-    expected = [(table, record) for table, records in enumerate(result.tables) for record in records]
+    assert list(store.results(tournament.id)) == [result for table in tables for result in table.results]
+    expected = [(table.rotation, record) for table in tables for record in table.records]
     assert store.records(tournament.id, 2) == expected
-    assert store.record(tournament.id, 2, 3, 1) == result.tables[3][0]
+    assert store.record(tournament.id, 2, 3, 1) == tables[3].records[0]
     assert store.faults(tournament.id) == [StoredFault(2, 0, 1, 2, "Ünï 蝶", FaultKind.TIMEOUT, retired=True)]
 
 
@@ -100,7 +100,7 @@ def test_done_matches_are_told_from_those_to_play(store: Store) -> None:
     matches = new_matches(3)
     store.add_tournament(tournament, matches)
 
-    store.save_match(tournament.id, played_match(matches[1]))
+    save_match(store, tournament.id, played_match(matches[1]))
 
     assert store.matches(tournament.id, done=True) == [matches[1]]
     assert store.matches(tournament.id, done=False) == [matches[0], matches[2]]
@@ -113,7 +113,7 @@ def test_results_come_in_the_order_of_the_schedule_however_they_were_stored(stor
     store.add_tournament(tournament, matches)
 
     for match in reversed(matches):
-        store.save_match(tournament.id, played_match(match))
+        save_match(store, tournament.id, played_match(match))
 
     boards = [(result.board, result.table) for result in store.results(tournament.id)]
     assert boards == sorted(boards)
@@ -125,7 +125,7 @@ def test_results_are_complete_beyond_one_chunk(store: Store, monkeypatch: pytest
     matches = new_matches(3)
     store.add_tournament(tournament, matches)
     for match in matches:
-        store.save_match(tournament.id, played_match(match))
+        save_match(store, tournament.id, played_match(match))
     whole = list(store.results(tournament.id))
 
     for size in (1, 5, 8, 24):
@@ -139,7 +139,7 @@ def test_game_results_belong_to_deal_zero(store: Store) -> None:
     result = Result((1, 0), 0, BOTS, (-3, 101, 60, 12), (0, 3, 2, 1), (0, 0, 0, 0), deals=9)
     store.add_tournament(tournament, [match])
 
-    store.save_match(tournament.id, replace(played_match(match), results=(result,)))
+    save_match(store, tournament.id, [replace(played_match(match)[0], results=(result,))])
 
     assert list(store.results(tournament.id)) == [result]
 
@@ -159,7 +159,7 @@ def test_two_tournaments_are_kept_apart(store: Store) -> None:
     for tournament_id in ("0123456789ab", "0123456789ab-2"):
         store.add_tournament(new_tournament(tournament_id), new_matches(2))
 
-    store.save_match("0123456789ab-2", played_match(new_matches(1)[0]))
+    save_match(store, "0123456789ab-2", played_match(new_matches(1)[0]))
 
     assert list(store.results("0123456789ab")) == []
     assert len(list(store.results("0123456789ab-2"))) == 8
@@ -208,26 +208,26 @@ def test_unplayed_deal_is_refused(store: Store) -> None:
 def test_match_is_saved_only_once(store: Store) -> None:
     match = new_matches(1)[0]
     store.add_tournament(new_tournament(), [match])
-    store.save_match("0123456789ab", played_match(match))
+    save_match(store, "0123456789ab", played_match(match))
 
     with pytest.raises(BadStore, match="match 1 of tournament 0123456789ab is done already"):
-        store.save_match("0123456789ab", played_match(match))
+        save_match(store, "0123456789ab", played_match(match))
 
     assert len(list(store.results("0123456789ab"))) == 8
 
 
 def test_match_that_fails_half_way_leaves_nothing(store: Store) -> None:
     match = new_matches(1)[0]
-    result = played_match(match)
-    twice = replace(result, results=(*result.results, result.results[0]))
+    tables = played_match(match)
+    twice = [*tables[:3], replace(tables[3], results=(*tables[3].results, tables[3].results[0]))]
     store.add_tournament(new_tournament(), [match])
 
     with pytest.raises(BadStore, match="has this already"):
-        store.save_match("0123456789ab", twice)
+        save_match(store, "0123456789ab", twice)
 
     assert store.matches("0123456789ab", done=False) == [match]
     assert list(store.results("0123456789ab")) == []
-    store.save_match("0123456789ab", result)
+    save_match(store, "0123456789ab", tables)
 
 
 def test_id_is_taken_once(store: Store) -> None:
@@ -243,14 +243,52 @@ def test_void_attempts_are_counted_until_the_match_is_done(store: Store) -> None
     matches = new_matches(2)
     store.add_tournament(new_tournament(), matches)
 
-    store.void_match("0123456789ab", 2)
-    store.void_match("0123456789ab", 2)
+    store.void_match("0123456789ab", 2, dealt_anew=True)
+    store.void_match("0123456789ab", 2, dealt_anew=True)
+    store.void_match("0123456789ab", 1, dealt_anew=False)
 
     assert store.attempts("0123456789ab") == {2: 2}
-    store.save_match("0123456789ab", played_match(matches[1], attempt=2))
+    save_match(store, "0123456789ab", played_match(matches[1], attempt=2))
     assert store.attempts("0123456789ab") == {2: 2}
     with pytest.raises(BadStore, match="done already"):
-        store.void_match("0123456789ab", 2)
+        store.void_match("0123456789ab", 2, dealt_anew=True)
+
+
+def test_tables_are_kept_as_they_end_and_read_once_their_match_is_done(store: Store) -> None:
+    match = new_matches(1)[0]
+    tables = played_match(match)
+    store.add_tournament(new_tournament(), [match])
+
+    store.save_tables("0123456789ab", tables[:1])
+    store.save_tables("0123456789ab", tables[2:])
+
+    assert store.partly_played("0123456789ab") == {1: PartlyPlayed(frozenset({0, 2, 3}), deals=6, decisions=312)}
+    assert list(store.results("0123456789ab")) == []
+    assert store.records("0123456789ab", 1) == []
+    assert store.faults("0123456789ab") == []
+    assert [fault.table for fault in store.faults("0123456789ab", in_play=True)] == [0]
+    assert store.progress("0123456789ab") == Progress(matches=1, done=0, decisions=0, seconds=0.0)
+
+    store.save_tables("0123456789ab", tables[1:2], done=[1])
+
+    assert store.partly_played("0123456789ab") == {}
+    assert len(list(store.results("0123456789ab"))) == 8
+    assert store.progress("0123456789ab") == Progress(matches=1, done=1, decisions=416, seconds=0.25)
+
+
+@pytest.mark.parametrize("dealt_anew", [False, True])
+def test_nothing_is_left_of_a_match_that_is_void(store: Store, dealt_anew: bool) -> None:
+    match = new_matches(1)[0]
+    tables = played_match(match)
+    store.add_tournament(new_tournament(), [match])
+    store.save_tables("0123456789ab", tables[:3])
+
+    store.void_match("0123456789ab", 1, dealt_anew=dealt_anew)
+
+    assert store.partly_played("0123456789ab") == {}
+    assert store.attempts("0123456789ab") == ({1: 1} if dealt_anew else {})
+    save_match(store, "0123456789ab", tables)
+    assert store.progress("0123456789ab").decisions == 416
 
 
 def test_finish_keeps_the_first_time(store: Store) -> None:
@@ -273,7 +311,7 @@ def test_threads_share_a_store(store: Store) -> None:
     def save(mine: list[int]) -> None:
         try:
             for i in mine:
-                store.save_match("0123456789ab", results[i])
+                save_match(store, "0123456789ab", results[i])
                 list(store.results("0123456789ab"))
         except BaseException as error:
             failures.append(error)
@@ -408,7 +446,7 @@ def test_full_disk_is_told(path: Path) -> None:
 
         with pytest.raises(BadStore, match=r"the disk is full\. What was stored is safe"):
             for match in matches:
-                store.save_match("0123456789ab", played_match(match))
+                save_match(store, "0123456789ab", played_match(match))
 
         assert len(list(store.results("0123456789ab"))) == 8 * store.progress("0123456789ab").done
 
@@ -508,7 +546,7 @@ def test_damaged_database_is_told(path: Path) -> None:
     with Store.open(path) as store:
         store.add_tournament(new_tournament(), new_matches(50))
         for match in new_matches(50):
-            store.save_match("0123456789ab", played_match(match))
+            save_match(store, "0123456789ab", played_match(match))
     whole = path.read_bytes()
     path.write_bytes(whole[: 20 * 4096] + random.Random(3).randbytes(len(whole) - 20 * 4096))
 
@@ -524,7 +562,7 @@ def test_damaged_database_is_told(path: Path) -> None:
 def test_damaged_record_is_told(store: Store) -> None:
     match = new_matches(1)[0]
     store.add_tournament(new_tournament(), [match])
-    store.save_match("0123456789ab", played_match(match))
+    save_match(store, "0123456789ab", played_match(match))
     with store._database.writing() as connection:
         connection.execute(sa.text("UPDATE records SET record = :data"), {"data": b"nothing"})
 
@@ -608,7 +646,7 @@ def test_who_may_only_read_sees_what_is_written_meanwhile(path: Path, monkeypatc
         _permit_reading_only(monkeypatch)
         with Store.open(path) as reader:
             before = reader.progress("0123456789ab").done
-            writer.save_match("0123456789ab", played_match(new_matches(1)[0]))
+            save_match(writer, "0123456789ab", played_match(new_matches(1)[0]))
 
             assert (before, reader.progress("0123456789ab").done) == (0, 1)
             with pytest.raises(BadStore, match="may not be written"):
@@ -686,7 +724,7 @@ def test_everything_of_the_third_schema_is_kept(path: Path) -> None:
         store.add_tournament(new_tournament(), matches)
         store.note_enforced("0123456789ab", "In a sandbox.")
         for match in matches[:2]:
-            store.save_match("0123456789ab", played_match(match))
+            save_match(store, "0123456789ab", played_match(match))
         before = everything(store)
     with contextlib.closing(sqlite3.connect(path)) as other, other:
         _undo_the_fourth(other)
@@ -694,7 +732,7 @@ def test_everything_of_the_third_schema_is_kept(path: Path) -> None:
     with Store.open(path) as store:
         assert everything(store) == before
         assert (store.tokens.all(), store.submissions.bots(), store.runs.unfinished()) == ([], [], [])
-        store.save_match("0123456789ab", played_match(matches[2]))
+        save_match(store, "0123456789ab", played_match(matches[2]))
     Store.open(path.with_name("new.db")).close()
     assert _columns(path) == _columns(path.with_name("new.db"))
 

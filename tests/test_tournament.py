@@ -16,11 +16,12 @@ from stored_matches import new_tournament
 from arena.clock import TimeControl
 from arena.competitors import House
 from arena.errors import ArenaError, BadInput, BadStore, BotUnusable, Interrupted
-from arena.events import Event, Finished, MatchPlayed, Notice, Started
+from arena.events import Event, Finished, MatchPlayed, Notice, Started, TablePlayed
 from arena.games import find_game
-from arena.match import Match, MatchPlay, MatchResult
+from arena.match import Match, RotationResult
 from arena.plan import Plan, Played, Step
 from arena.report import document_text, result_notes, stored_document
+from arena.rotations import Rotations
 from arena.schedule import imbalance
 from arena.sdk import create_server
 from arena.settings import Entry, Isolation, Settings, Tournament
@@ -383,16 +384,16 @@ async def test_a_second_coordinator_is_refused(tmp_path: Path) -> None:
 async def test_a_void_match_is_played_again_and_only_then_counts(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really_play = MatchPlay.play
+    really_play = Rotations.play_table
     voided: list[int] = []
 
-    async def play_late(self: MatchPlay, match: Match, attempt: int = 0) -> MatchResult:
-        if match.number in (2, 5) and match.number not in voided:
+    async def play_late(self: Rotations, match: Match, rotation: int, attempt: int = 0) -> RotationResult:
+        if match.number in (2, 5) and rotation == 2 and match.number not in voided:
             voided.append(match.number)
             raise Void("the supervisor was killed")
-        return await really_play(self, match, attempt)
+        return await really_play(self, match, rotation, attempt)
 
-    monkeypatch.setattr(MatchPlay, "play", play_late)
+    monkeypatch.setattr(Rotations, "play_table", play_late)
     events = await play(store)
     disturbed = list(store.results(store.tournament().id))
     monkeypatch.undo()
@@ -409,10 +410,10 @@ async def test_a_void_match_is_played_again_and_only_then_counts(
 async def test_a_match_that_is_void_again_and_again_ends_the_tournament(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def never_play(self: MatchPlay, match: Match, attempt: int = 0) -> MatchResult:
+    async def never_play(self: Rotations, match: Match, rotation: int, attempt: int = 0) -> RotationResult:
         raise Void("no supervisor can be started")
 
-    monkeypatch.setattr(MatchPlay, "play", never_play)
+    monkeypatch.setattr(Rotations, "play_table", never_play)
     told: list[Event] = []
 
     with pytest.raises(ArenaError, match="void 3 times through faults of the arena itself"):
@@ -423,7 +424,7 @@ async def test_a_match_that_is_void_again_and_again_ends_the_tournament(
 async def test_faults_are_told_and_counted(store: Store) -> None:
     events = await play(store, bots=entries("Lowest", "Highest", "Random", "Cheat"))
 
-    played = [event for event in events if isinstance(event, MatchPlayed)]
+    played = [event for event in events if isinstance(event, TablePlayed)]
     faults = [fault for event in played for fault in event.faults]
     assert all("Cheat 3: illegal" in fault for fault in faults)
     assert len(faults) == len(store.faults(store.tournament().id)) == 3 * 4 * 6
@@ -472,9 +473,9 @@ async def test_faults_are_read_once_however_many_blocks_are_played(
     read: list[str] = []
     faults = Store.faults
 
-    def count(self: Store, tournament_id: str) -> list[StoredFault]:
+    def count(self: Store, tournament_id: str, *, in_play: bool = False) -> list[StoredFault]:
         read.append(tournament_id)
-        return faults(self, tournament_id)
+        return faults(self, tournament_id, in_play=in_play)
 
     monkeypatch.setattr(Store, "faults", count)
     settings = replace(SETTINGS, boards=24 * 13, players=3, game="heartswitch")

@@ -128,7 +128,7 @@ def test_a_match_that_was_dealt_anew_is_verified_and_named(tmp_path: Path) -> No
     play(path, stop_after=1)
     with Store.open(path) as store:
         number = store.matches(store.tournament().id, done=False)[0].number
-        store.void_match(store.tournament().id, number)
+        store.void_match(store.tournament().id, number, dealt_anew=True)
     play(path)
 
     assert verify(path).dealt_anew == [number]
@@ -451,12 +451,27 @@ def test_another_seed_than_the_drawn_one_is_found(copy: Callable[[str], Path]) -
 
 
 def test_rows_of_a_match_that_was_not_played_are_found(copy: Callable[[str], Path]) -> None:
-    path = copy("half")
-    execute(path, "UPDATE matches SET done = 0 WHERE number = 2")
+    path = copy("many")
+    with Store.open(path) as store:
+        number = store.matches(store.tournament().id, done=False)[0].number
+    columns = '"table", deal, bots, points, places, faults, deals'
+    execute(
+        path,
+        f"INSERT INTO results SELECT tournament, {number}, {columns} FROM results WHERE match = 1",
+        f"UPDATE matches SET decisions = 208 WHERE number = {number}",
+    )
 
     found = difference(path)
 
-    assert (found.match, found.what) == (2, "what is kept of a match that was not played")
+    assert (found.match, found.what) == (number, "what is kept of a match that was not played")
+
+
+def test_tables_of_a_match_that_goes_on_are_no_difference(copy: Callable[[str], Path]) -> None:
+    path = copy("half")
+    done = verify(path).matches
+    execute(path, "UPDATE matches SET done = 0 WHERE number = 2")
+
+    assert verify(path).matches == done - 1
 
 
 def test_launched_bots_are_never_dealt_anew(copy: Callable[[str], Path]) -> None:

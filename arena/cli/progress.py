@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from arena.events import Event, Finished, MatchPlayed, Notice, Started
+from arena.events import Event, Finished, MatchPlayed, Notice, Started, TablePlayed
 from leaderboard.signs import Signs
 
 FAULTS_SHOWN = 20
@@ -28,8 +28,8 @@ class _Tally:
         self.decisions = 0
         self.faults = 0
 
-    def add(self, event: MatchPlayed) -> list[str]:
-        """Count a match; return the faults in it that are to be told."""
+    def add(self, event: TablePlayed) -> list[str]:
+        """Count a table; return the faults at it that are to be told."""
         told = list(event.faults[: max(0, FAULTS_SHOWN - self.faults)])
         before, self.faults = self.faults, self.faults + len(event.faults)
         if before < FAULTS_SHOWN < self.faults:
@@ -89,12 +89,14 @@ class PlainDisplay:
                 self._lines(started_lines(event, grows=self._grows))
             case Notice():
                 self._lines([f"note: {event.text}"])
-            case MatchPlayed():
+            case TablePlayed():
                 self._lines([f"fault: {text}" for text in self._tally.add(event)])
-                if event.played == event.matches or time.monotonic() - self._last >= _EVERY:
+                if event.played == event.tables or time.monotonic() - self._last >= _EVERY:
                     self._last = time.monotonic()
-                    match_number = f"match {event.played}" + ("" if self._grows else f" of {event.matches}")
-                    self._lines([f"{match_number}, {self._tally.rate}, {self._tally.fault_count}"])
+                    table_number = f"table {event.played}" + ("" if self._grows else f" of {event.tables}")
+                    self._lines([f"{table_number}, {self._tally.rate}, {self._tally.fault_count}"])
+            case MatchPlayed():
+                pass
             case Finished():
                 self._lines([f"seed {event.seed}"])
 
@@ -116,13 +118,14 @@ class LiveDisplay:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
-            TextColumn("{task.completed} matches" if grows else "{task.completed}/{task.total} matches"),
+            TextColumn("{task.fields[matches]} matches"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
             expand=True,
         )
         self._task: TaskID | None = None
+        self._total = 0
         self._table: RenderableType | None = None
         self._last = time.monotonic()
         self._live = Live(console=console, transient=True, get_renderable=self._render, refresh_per_second=8)
@@ -139,26 +142,32 @@ class LiveDisplay:
         match event:
             case Started():
                 self._print(started_lines(event, grows=self._grows), "dim")
+                self._total = event.matches
                 self._task = self._progress.add_task(
-                    "playing", total=self._total(event), completed=event.already_played
+                    "playing",
+                    total=None if self._grows else event.matches,
+                    completed=event.already_played,
+                    matches=self._matches(event.already_played, event.matches),
                 )
             case Notice():
                 self._print([f"note: {event.text}"], "yellow")
-            case MatchPlayed():
+            case TablePlayed():
                 self._print([f"fault: {text}" for text in self._tally.add(event)], "red")
                 if self._task is not None:
                     described = f"{self._tally.rate}, {self._tally.fault_count}"
-                    self._progress.update(
-                        self._task, completed=event.played, total=self._total(event), description=described
-                    )
+                    done = self._total * event.played / event.tables
+                    self._progress.update(self._task, completed=done, description=described)
+            case MatchPlayed():
+                if self._task is not None:
+                    self._progress.update(self._task, matches=self._matches(event.played, event.matches))
                 if time.monotonic() - self._last >= _EVERY and event.played < event.matches:
                     self._table = self._leaderboard()
                     self._last = time.monotonic()
             case Finished():
                 self._print([f"seed {event.seed}"], "dim")
 
-    def _total(self, event: Started | MatchPlayed) -> int | None:
-        return None if self._grows else event.matches
+    def _matches(self, played: int, matches: int) -> str:
+        return f"{played}" if self._grows else f"{played}/{matches}"
 
     def _print(self, lines: list[str], style: str) -> None:
         for line in lines:

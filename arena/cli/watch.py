@@ -102,15 +102,17 @@ def _line(event: NumberedEvent) -> str:
 
 
 def _words(event: NumberedEvent) -> str:
-    from arena.events import Finished, MatchPlayed, Notice, Started
+    from arena.events import Finished, MatchPlayed, Notice, Started, TablePlayed
 
     match event.event:
         case Started(tournament, matches, already_played, boards, commitment):
             before = f", {already_played} of them played before" if already_played else ""
             return f"tournament {tournament}: {matches} matches, {boards} boards{before}; seed commitment {commitment}"
-        case MatchPlayed(match, played, matches, deals, decisions, faults):
+        case TablePlayed(match, table, played, tables, decisions, faults):
             told = f"; {'; '.join(faults)}" if faults else ""
-            return f"match {match} ({played} of {matches}): {deals} deals, {decisions:,} decisions{told}"
+            return f"table {table} of match {match} ({played} of {tables} tables): {decisions:,} decisions{told}"
+        case MatchPlayed(match, played, matches, deals, decisions):
+            return f"match {match} is done ({played} of {matches}): {deals} deals, {decisions:,} decisions"
         case Notice(text):
             return f"note: {text}"
         case Finished(tournament, seed):
@@ -120,7 +122,13 @@ def _words(event: NumberedEvent) -> str:
 def _as_values(event: NumberedEvent) -> dict[str, Any]:
     from dataclasses import asdict
 
-    kinds = {"Started": "started", "MatchPlayed": "match", "Notice": "notice", "Finished": "finished"}
+    kinds = {
+        "Started": "started",
+        "TablePlayed": "table",
+        "MatchPlayed": "match",
+        "Notice": "notice",
+        "Finished": "finished",
+    }
     return {
         "number": event.number,
         "time": event.time.isoformat(timespec="milliseconds"),

@@ -2,17 +2,21 @@
 
 A bot must not meet a deal twice, or it would know the other hands the second time. So a launched bot runs as one instance for
 each rotation of a match, and for each seat that it holds at one table; with `trust_bots` one instance plays all rotations.
-Bots that the arena doesn't launch can't be kept from remembering, so one player serves all rotations.
+Bots that the arena doesn't launch can't be kept from remembering, so one player serves all rotations. Instances of different
+rotations never run at the same time, since no sandbox closes every way to tell: whoever plays rotations calls `end_instances`
+between them. What counts over a whole tournament, such as how often a player was started again, is kept meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from arena.decision import Description
 from arena.errors import BadInput, BotUnusable
@@ -21,6 +25,8 @@ from arena.settings import Entry
 
 INSTANCE_BYTES = 128 << 20
 """How much memory an instance is assumed to need."""
+
+_STARTS: Final = os.cpu_count() or 1  # at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +49,6 @@ class _Instance:
     launched: bool
     tables: int = 0
     """How many tables hold it."""
-    retired: bool = False
-    """Whether no new table may have it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -69,10 +73,21 @@ class Roster:
         self._instances: dict[Place, _Instance] = {}
         self._running: list[_Instance] = []  # the longest idle first
         self._waiting: list[_Table] = []
-        self._starts = asyncio.Semaphore(os.cpu_count() or 1)
+        self._starts = asyncio.Semaphore(_STARTS)
         self._closing: set[asyncio.Task[None]] = set()
         self.descriptions: dict[str, Description] = {}
         """What the bots that were checked say of themselves, by entry's name."""
+        self.starting = 0.0
+        """Seconds that starts have taken, those that ran beside each other counted together."""
+
+    @property
+    def isolates(self) -> bool:
+        """Whether there are bots whose instances of different rotations must not meet."""
+        return any(self.forgets(bot) for bot in self._entries)
+
+    def forgets(self, bot: str) -> bool:
+        """Return whether no instance of a bot plays a match at more than one rotation."""
+        return self._entries[bot].launched and not self._trust_bots
 
     def may_remember(self, bots: Iterable[str]) -> bool:
         """Return whether one of these bots could recognise a deal that it met before: the arena didn't start it."""
@@ -98,14 +113,12 @@ class Roster:
         finally:
             self._release(instances)
 
-    async def renew(self, bots: Iterable[str]) -> None:
-        """Let the next tables of these bots have new instances; the present ones end when their tables are over."""
-        names = set(bots)
-        for place in [place for place in self._instances if place.bot in names]:
-            instance = self._instances.pop(place)
-            instance.retired = True
-            if not instance.tables:
-                self._end(instance)
+    async def end_instances(self) -> None:
+        """End all launched instances, which no table may hold; their players can be seated again, and are then started anew."""
+        for instance in [each for each in self._running if each.launched]:
+            self._end(instance)
+        if self._closing:
+            await asyncio.wait(self._closing)
 
     async def close(self) -> None:
         """End all players and what started them."""
@@ -200,13 +213,15 @@ class Roster:
 
     async def _start(self, instance: _Instance) -> Description:
         async with self._starts:
-            return await instance.player.start()
+            began = time.monotonic()
+            try:
+                return await instance.player.start()
+            finally:
+                self.starting += (time.monotonic() - began) / _STARTS
 
     def _release(self, instances: Sequence[_Instance]) -> None:
         for instance in instances:
             instance.tables -= 1
-            if not instance.tables and instance.retired:
-                self._end(instance)
         self._admit_waiting()
 
     def _end(self, instance: _Instance) -> None:

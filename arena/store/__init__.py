@@ -1,20 +1,21 @@
 """What is kept: tournaments with their schedules, and of each match its results, records and faults.
 
 The store is the truth: ratings are always computed from it. It is an SQLite file or a PostgreSQL database; one process
-coordinates, any number may read meanwhile. Every change is one short transaction, and the schedule is there before play, so
-that a process killed at any moment leaves matches that are done and matches that are not, and nothing between. SQLite
-writes its log without waiting for the disk at each match (WAL, synchronous NORMAL): a power cut may undo the last matches,
-which are then played again, but damages nothing.
+coordinates, any number may read meanwhile. Every change is one short transaction, and the schedule is there before play. Tables
+are kept one by one as they end, so that a process killed at any moment loses what is in play and no more; a match is done
+when its last table is, and readers see nothing of one that isn't. SQLite writes its log without waiting for the disk at each
+table (WAL, synchronous NORMAL): a power cut may undo the last ones, which are then played again, but damages nothing.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -22,7 +23,7 @@ import sqlalchemy as sa
 
 from arena.competition import ListedTournament
 from arena.errors import BadInput, BadStore, DamagedStore, Malformed
-from arena.match import Match, MatchResult
+from arena.match import Match, RotationResult
 from arena.record import DealRecord
 from arena.results import Result
 from arena.settings import Tournament
@@ -60,6 +61,15 @@ class Progress:
     """How many decisions the done matches asked."""
     seconds: float
     """How long they took, added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyPlayed:
+    """What is kept of a match that is not done."""
+
+    tables: frozenset[int]
+    deals: int
+    decisions: int
 
 
 class Store:
@@ -150,34 +160,55 @@ class Store:
             changed = {"enforced": json.dumps([*noted, sentence])}
             connection.execute(sa.update(TOURNAMENTS).where(TOURNAMENTS.c.key == key).values(changed))
 
-    def save_match(self, tournament_id: str, result: MatchResult) -> None:
-        """Turn a match to done, with its results, records and faults; raise BadStore where it is done already."""
-        number = result.match.number
-        key = self._key(tournament_id)
-        tables = [(table, record) for table, records in enumerate(result.tables) for record in records]
-        rows = [
-            (RESULTS, [result_row(key, one) for one in result.results]),
-            (RECORDS, [record_row(key, number, table, record) for table, record in tables]),
-            (FAULTS, fault_rows(key, result)),
-        ]
-        done = {
-            "done": True,
-            "attempt": result.attempt,
-            "decisions": result.decisions,
-            "seconds": result.seconds,
-            "finished": datetime.now(UTC).isoformat(),
-        }
-        with self._database.writing() as connection:
-            self._change_match(connection, key, tournament_id, number, done)
-            for table, values in rows:
-                if values:
-                    connection.execute(sa.insert(table), values)
+    def save_tables(self, tournament_id: str, tables: Sequence[RotationResult], *, done: Collection[int] = ()) -> None:
+        """Keep tables with their results, records and faults, and turn the matches to done of which all tables are there.
 
-    def void_match(self, tournament_id: str, number: int) -> None:
-        """Count an attempt at a match that is void, so that it is dealt anew even after the process is killed."""
+        `done` has the numbers of these. Raises BadStore where a match is done already.
+        """
         key = self._key(tournament_id)
+        c = MATCHES.c
+        changes: dict[int, dict[str, Any]] = {}
+        for number, of_match in groupby(sorted(tables, key=_match_number), _match_number):
+            played = list(of_match)
+            changes[number] = {
+                "attempt": played[-1].attempt,
+                "decisions": sa.func.coalesce(c.decisions, 0) + sum(table.decisions for table in played),
+                "seconds": sa.func.coalesce(c.seconds, 0) + sum(table.seconds for table in played),
+            }
+        for number in done:
+            changes.setdefault(number, {}).update(done=True, finished=datetime.now(UTC).isoformat())
+        rows = [
+            (RESULTS, [result_row(key, one) for table in tables for one in table.results]),
+            (RECORDS, [record_row(key, table, record) for table in tables for record in table.records]),
+            (FAULTS, [row for table in tables for row in fault_rows(key, table)]),
+        ]
         with self._database.writing() as connection:
-            self._change_match(connection, key, tournament_id, number, {"attempt": MATCHES.c.attempt + 1})
+            for number, change in changes.items():
+                self._change_match(connection, key, tournament_id, number, change)
+            for of, values in rows:
+                if values:
+                    connection.execute(sa.insert(of), values)
+
+    def void_match(self, tournament_id: str, number: int, *, dealt_anew: bool) -> None:
+        """Drop what is kept of a match that is void, and count the attempt where it is to be dealt anew.
+
+        Counted it stays, even if the process is killed now.
+        """
+        attempt = MATCHES.c.attempt + 1 if dealt_anew else MATCHES.c.attempt
+        self.drop_tables(tournament_id, [number], {"attempt": attempt})
+
+    def drop_tables(
+        self, tournament_id: str, numbers: Collection[int], changes: Mapping[str, Any] | None = None
+    ) -> None:
+        """Drop what is kept of matches that are not done, and change what else is known of them."""
+        key = self._key(tournament_id)
+        values = {"decisions": None, "seconds": None, **(changes or {})}
+        with self._database.writing() as connection:
+            for number in numbers:
+                self._change_match(connection, key, tournament_id, number, values)
+                for of in (RESULTS, RECORDS, FAULTS):
+                    of_match = (of.c.tournament == key) & (of.c.match == number)
+                    connection.execute(sa.delete(of).where(of_match))
 
     def finish(self, tournament_id: str) -> None:
         """Note that a tournament is over, with the time; nothing changes where it is noted already."""
@@ -262,11 +293,30 @@ class Store:
     def progress(self, tournament_id: str) -> Progress:
         """Return how far a tournament has come."""
         done = sa.case((MATCHES.c.done, 1), else_=0)
-        sums = (sa.func.coalesce(sa.func.sum(column), 0) for column in (done, MATCHES.c.decisions, MATCHES.c.seconds))
+        counted = (done, *(sa.case((MATCHES.c.done, column)) for column in (MATCHES.c.decisions, MATCHES.c.seconds)))
+        sums = (sa.func.coalesce(sa.func.sum(column), 0) for column in counted)
         query = sa.select(sa.func.count(), *sums).where(MATCHES.c.tournament == self._key(tournament_id))
         with self._database.reading() as connection:
             matches, played, decisions, seconds = connection.execute(query).one()
         return Progress(int(matches), int(played), int(decisions), float(seconds))
+
+    def partly_played(self, tournament_id: str) -> dict[int, PartlyPlayed]:
+        """Return what is kept of the matches that are not done, by number; those of which there is nothing are left out."""
+        key = self._key(tournament_id)
+        c = RESULTS.c
+        tables = sa.select(c.match, c.table, sa.func.sum(c.deals)).where((c.tournament == key) & _is_in_play(c))
+        asked = sa.select(MATCHES.c.number, MATCHES.c.decisions)
+        asked = asked.where((MATCHES.c.tournament == key) & ~MATCHES.c.done & MATCHES.c.decisions.is_not(None))
+        with self._database.reading() as connection:
+            rows = connection.execute(tables.group_by(c.match, c.table)).all()
+            decisions = {row.number: row.decisions for row in connection.execute(asked)}
+        kept: dict[int, dict[int, int]] = {}
+        for match, table, deals in rows:
+            kept.setdefault(match, {})[table] = deals
+        return {
+            match: PartlyPlayed(frozenset(deals), sum(deals.values()), decisions[match])
+            for match, deals in kept.items()
+        }
 
     def listed(self, tournament: Tournament) -> ListedTournament:
         """Return a tournament as everybody may see it, with how far it has come."""
@@ -287,7 +337,7 @@ class Store:
         c = RESULTS.c
         place = sa.tuple_(c.match, c.table, c.deal)
         columns = c.match, c.table, c.deal, c.bots, c.points, c.places, c.faults, c.deals
-        query = sa.select(*columns).where(c.tournament == self._key(tournament_id))
+        query = sa.select(*columns).where((c.tournament == self._key(tournament_id)) & ~_is_in_play(c))
         query = query.order_by(c.match, c.table, c.deal).limit(_CHUNK)
         last = (0, 0, 0)
         while True:
@@ -323,17 +373,21 @@ class Store:
         tournament_id, match = self.origin(tournament_id, match)
         c = RECORDS.c
         query = sa.select(c.table, c.deal, c.record)
-        query = query.where((c.tournament == self._key(tournament_id)) & (c.match == match))
+        query = query.where((c.tournament == self._key(tournament_id)) & (c.match == match) & ~_is_in_play(c))
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(c.table, c.deal)).all()
         with self._readable(f"the records of match {match}"):
             return [(table, read_record(data)) for table, _, data in rows]
 
-    def faults(self, tournament_id: str) -> list[StoredFault]:
-        """Return all faults of a tournament, in order of match, table and when they happened."""
+    def faults(self, tournament_id: str, *, in_play: bool = False) -> list[StoredFault]:
+        """Return all faults of a tournament, in order of match, table and when they happened.
+
+        Those of matches that are not done are among them where what is `in_play` counts.
+        """
         c = FAULTS.c
         columns = c.match, c.table, c.deal, c.seat, c.bot, c.kind, c.retired
         query = sa.select(*columns).where(c.tournament == self._key(tournament_id))
+        query = query if in_play else query.where(~_is_in_play(c))
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(c.match, c.table, c.position)).all()
         with self._readable("the faults"):
@@ -370,6 +424,16 @@ class Store:
         waiting = (MATCHES.c.tournament == key) & (MATCHES.c.number == number) & ~MATCHES.c.done
         if connection.execute(sa.update(MATCHES).where(waiting).values(values)).rowcount != 1:
             raise BadStore(f"match {number} of tournament {tournament_id} is done already, or was never to be played")
+
+
+def _match_number(table: RotationResult) -> int:
+    return table.match.number
+
+
+def _is_in_play(c: sa.ColumnCollection[str, Any]) -> sa.Exists:
+    """Return the condition that a row is of a match that is not done, by the columns of its table."""
+    of_match = (MATCHES.c.tournament == c.tournament) & (MATCHES.c.number == c.match)
+    return sa.exists(sa.select(1).select_from(MATCHES).where(of_match & ~MATCHES.c.done))
 
 
 def _copy_match(connection: sa.Connection, to: tuple[int, int], origin: tuple[int, int]) -> None:

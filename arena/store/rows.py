@@ -12,7 +12,7 @@ from typing import Any
 
 from arena.dealing import Seed
 from arena.faults import FaultKind
-from arena.match import Match, MatchResult
+from arena.match import Match, RotationResult
 from arena.record import DealRecord
 from arena.results import Result
 from arena.settings import Entry, Settings, Tournament
@@ -108,10 +108,16 @@ def read_result(
     return Result((match, deal), table, _names(bots), _numbers(points), _numbers(places), _numbers(faults), deals)
 
 
-def record_row(key: int, match: int, table: int, record: DealRecord) -> Row:
+def record_row(key: int, table: RotationResult, record: DealRecord) -> Row:
     """Return the row of a deal's record: a compressed message."""
     data = zlib.compress(encode_record(record))
-    return {"tournament": key, "match": match, "table": table, "deal": record.number, "record": data}
+    return {
+        "tournament": key,
+        "match": table.match.number,
+        "table": table.rotation,
+        "deal": record.number,
+        "record": data,
+    }
 
 
 def read_record(data: bytes) -> DealRecord:
@@ -119,13 +125,13 @@ def read_record(data: bytes) -> DealRecord:
     return decode_record(zlib.decompress(data))
 
 
-def fault_rows(key: int, result: MatchResult) -> list[Row]:
-    """Return the rows of a match's faults, numbered at each table in the order in which they happened."""
+def fault_rows(key: int, table: RotationResult) -> list[Row]:
+    """Return the rows of a table's faults, numbered in the order in which they happened."""
     return [
         {
             "tournament": key,
-            "match": result.match.number,
-            "table": table,
+            "match": table.match.number,
+            "table": table.rotation,
             "position": position,
             "deal": record.number,
             "seat": fault.seat,
@@ -133,8 +139,9 @@ def fault_rows(key: int, result: MatchResult) -> list[Row]:
             "kind": int(fault.evidence.kind),
             "retired": fault.retired,
         }
-        for table, records in enumerate(result.tables)
-        for position, (record, fault) in enumerate((record, fault) for record in records for fault in record.faults)
+        for position, (record, fault) in enumerate(
+            (record, fault) for record in table.records for fault in record.faults
+        )
     ]
 
 

@@ -5,7 +5,6 @@ A bot at an address can hold one seat only; a simple bot of the arena's own sits
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,11 +20,12 @@ from arena.faults import Fault, FaultPolicy
 from arena.finding import Finding, failed, passed
 from arena.game import Game
 from arena.games import game_names
-from arena.match import Match, MatchPlay, MatchResult
+from arena.match import Match, RotationResult
 from arena.players.base import Setup
 from arena.players.roster import Roster
 from arena.record import DealRecord
 from arena.replay import TableReplay
+from arena.rotations import Rotations, play_match
 from arena.sdk import Bot, Card, Decision
 from arena.settings import Entry
 from arena.table import TableRules, Void
@@ -56,11 +56,11 @@ async def play_itself(entry: Entry, games: Sequence[str], setup: Setup) -> tuple
         rules = TableRules(game, placed_by_game=False, time=setup.time, faults=FaultPolicy())
         match = Match(1, _line_up(entry, len(game.sides)), len(game.pass_cycle))
         try:
-            result = await MatchPlay(rules, roster, token_bytes(32), asyncio.Semaphore(game.players)).play(match)
+            tables = await play_match(Rotations(rules, roster, token_bytes(32), tables=game.players), match)
         except Void as void:
             raise ArenaError(f"the match of {entry.name} against itself could not be played: {void}") from void
-    _verify(rules, result)
-    return _judge(entry, game, result)
+    _verify(rules, tables)
+    return _judge(entry, game, tables)
 
 
 @asynccontextmanager
@@ -82,13 +82,13 @@ def _line_up(entry: Entry, sides: int) -> tuple[str, ...]:
     return (entry.name, *[others] * (sides - 1))
 
 
-def _verify(rules: TableRules, result: MatchResult) -> None:
+def _verify(rules: TableRules, tables: Sequence[RotationResult]) -> None:
     """Play all records again; raise ArenaError where they don't agree with the rules."""
     try:
-        for records in result.tables:
-            table = TableReplay(rules, result.match.deals)
-            for record in records:
-                table.follow(record)
+        for table in tables:
+            replay = TableReplay(rules, table.match.deals)
+            for record in table.records:
+                replay.follow(record)
     except Difference as difference:
         raise ArenaError(f"the record of the match against itself is wrong: {difference}") from difference
 
@@ -105,31 +105,32 @@ class _Failed:
         return f"table {self.table}, deal {self.record.number}, seat {self.fault.seat}, decision {self.fault.decision}"
 
 
-def _faults(entry: Entry, result: MatchResult) -> Iterator[_Failed]:
-    for table, records in enumerate(result.tables, 1):
-        for record in records:
+def _faults(entry: Entry, tables: Sequence[RotationResult]) -> Iterator[_Failed]:
+    for number, table in enumerate(tables, 1):
+        for record in table.records:
             yield from (
-                _Failed(table, record, fault) for fault in record.faults if record.bots[fault.seat] == entry.name
+                _Failed(number, record, fault) for fault in record.faults if record.bots[fault.seat] == entry.name
             )
 
 
-def _judge(entry: Entry, game: Game, result: MatchResult) -> tuple[Finding, str]:
-    faults = list(_faults(entry, result))
-    log = "\n".join([*_scores(result), *_evidence(faults)])
+def _judge(entry: Entry, game: Game, tables: Sequence[RotationResult]) -> tuple[Finding, str]:
+    faults = list(_faults(entry, tables))
+    log = "\n".join([*_scores(tables), *_evidence(faults)])
     against = "itself" if entry.launched else "a simple bot"
-    deals = sum(map(len, result.tables))
+    deals = sum(len(table.records) for table in tables)
+    decisions = sum(table.decisions for table in tables)
     what = f"{deals} deals of {game.name} with {game.players} players against {against}"
     if not faults:
-        return passed(f"{what}, {result.decisions} decisions without a fault", deals=deals), log
+        return passed(f"{what}, {decisions} decisions without a fault", deals=deals), log
     first = faults[0]
     more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
     return failed(f"{what}: {first}: {tell(first.fault.evidence)}{more}", cure_of(first.fault.evidence)), log
 
 
-def _scores(result: MatchResult) -> Iterator[str]:
-    for table, records in enumerate(result.tables, 1):
-        for record in records:
-            yield f"table {table}, deal {record.number}: {' '.join(map(str, record.scores))} points"
+def _scores(tables: Sequence[RotationResult]) -> Iterator[str]:
+    for number, table in enumerate(tables, 1):
+        for record in table.records:
+            yield f"table {number}, deal {record.number}: {' '.join(map(str, record.scores))} points"
 
 
 def _evidence(faults: Sequence[_Failed]) -> Iterator[str]:

@@ -227,6 +227,7 @@ class TournamentEvent(google.protobuf.message.Message):
     MATCH_FINISHED_FIELD_NUMBER: builtins.int
     NOTICE_FIELD_NUMBER: builtins.int
     FINISHED_FIELD_NUMBER: builtins.int
+    TABLE_FINISHED_FIELD_NUMBER: builtins.int
     number: builtins.int
     """Counts the tournament's events, from 1; it goes on counting when the server is started again."""
     tournament: builtins.str
@@ -241,7 +242,7 @@ class TournamentEvent(google.protobuf.message.Message):
 
     @property
     def match_finished(self) -> Global___MatchFinished:
-        """A match was played and stored."""
+        """A match is done."""
 
     @property
     def notice(self) -> Global___Notice:
@@ -250,6 +251,10 @@ class TournamentEvent(google.protobuf.message.Message):
     @property
     def finished(self) -> Global___TournamentFinished:
         """All matches are played."""
+
+    @property
+    def table_finished(self) -> Global___TableFinished:
+        """A table of a match was played and stored."""
 
     def __init__(
         self,
@@ -261,12 +266,13 @@ class TournamentEvent(google.protobuf.message.Message):
         match_finished: Global___MatchFinished | None = ...,
         notice: Global___Notice | None = ...,
         finished: Global___TournamentFinished | None = ...,
+        table_finished: Global___TableFinished | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["finished", b"finished", "match_finished", b"match_finished", "notice", b"notice", "started", b"started", "time", b"time", "what", b"what"]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["finished", b"finished", "match_finished", b"match_finished", "notice", b"notice", "started", b"started", "table_finished", b"table_finished", "time", b"time", "what", b"what"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["finished", b"finished", "match_finished", b"match_finished", "notice", b"notice", "number", b"number", "started", b"started", "time", b"time", "tournament", b"tournament", "what", b"what"]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["finished", b"finished", "match_finished", b"match_finished", "notice", b"notice", "number", b"number", "started", b"started", "table_finished", b"table_finished", "time", b"time", "tournament", b"tournament", "what", b"what"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_what: typing_extensions.TypeAlias = typing.Literal["started", "match_finished", "notice", "finished"]
+    _WhichOneofReturnType_what: typing_extensions.TypeAlias = typing.Literal["started", "match_finished", "notice", "finished", "table_finished"]
     _WhichOneofArgType_what: typing_extensions.TypeAlias = typing.Literal["what", b"what"]
     def WhichOneof(self, oneof_group: _WhichOneofArgType_what) -> _WhichOneofReturnType_what | None: ...
 
@@ -304,8 +310,49 @@ class TournamentStarted(google.protobuf.message.Message):
 Global___TournamentStarted: typing_extensions.TypeAlias = TournamentStarted
 
 @typing.final
+class TableFinished(google.protobuf.message.Message):
+    """A table of a match was played and stored."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: builtins.int
+    TABLE_FIELD_NUMBER: builtins.int
+    PLAYED_FIELD_NUMBER: builtins.int
+    TABLES_FIELD_NUMBER: builtins.int
+    DECISIONS_FIELD_NUMBER: builtins.int
+    FAULTS_FIELD_NUMBER: builtins.int
+    match: builtins.int
+    """The number of its match, from 1."""
+    table: builtins.int
+    """Which of the match's tables it is, from 0."""
+    played: builtins.int
+    """How many of the schedule's tables are played now."""
+    tables: builtins.int
+    """How many tables the schedule has."""
+    decisions: builtins.int
+    """How many decisions were made at it."""
+    @property
+    def faults(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The faults at it, in words, one line each."""
+
+    def __init__(
+        self,
+        *,
+        match: builtins.int = ...,
+        table: builtins.int = ...,
+        played: builtins.int = ...,
+        tables: builtins.int = ...,
+        decisions: builtins.int = ...,
+        faults: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["decisions", b"decisions", "faults", b"faults", "match", b"match", "played", b"played", "table", b"table", "tables", b"tables"]
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+
+Global___TableFinished: typing_extensions.TypeAlias = TableFinished
+
+@typing.final
 class MatchFinished(google.protobuf.message.Message):
-    """A match was played and stored."""
+    """A match is done: all its tables were played and stored."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -314,7 +361,6 @@ class MatchFinished(google.protobuf.message.Message):
     MATCHES_FIELD_NUMBER: builtins.int
     DEALS_FIELD_NUMBER: builtins.int
     DECISIONS_FIELD_NUMBER: builtins.int
-    FAULTS_FIELD_NUMBER: builtins.int
     match: builtins.int
     """The match's number, from 1."""
     played: builtins.int
@@ -325,10 +371,6 @@ class MatchFinished(google.protobuf.message.Message):
     """How many deals were played in it, over all tables."""
     decisions: builtins.int
     """How many decisions were made in it."""
-    @property
-    def faults(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The faults in it, in words, one line each."""
-
     def __init__(
         self,
         *,
@@ -337,9 +379,8 @@ class MatchFinished(google.protobuf.message.Message):
         matches: builtins.int = ...,
         deals: builtins.int = ...,
         decisions: builtins.int = ...,
-        faults: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["deals", b"deals", "decisions", b"decisions", "faults", b"faults", "match", b"match", "matches", b"matches", "played", b"played"]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["deals", b"deals", "decisions", b"decisions", "match", b"match", "matches", b"matches", "played", b"played"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___MatchFinished: typing_extensions.TypeAlias = MatchFinished

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from arena.events import Event, Finished, MatchPlayed, Notice, Started
+from arena.events import Event, Finished, MatchPlayed, Notice, Started, TablePlayed
 from arena.v1 import arena_pb2
 
 
@@ -22,6 +22,17 @@ def encode_event(number: int, when: datetime, tournament: str, event: Event) -> 
                     seed_commitment=event.seed_commitment,
                 )
             )
+        case TablePlayed():
+            message.table_finished.CopyFrom(
+                arena_pb2.TableFinished(
+                    match=event.match,
+                    table=event.table,
+                    played=event.played,
+                    tables=event.tables,
+                    decisions=event.decisions,
+                    faults=event.faults,
+                )
+            )
         case MatchPlayed():
             message.match_finished.CopyFrom(
                 arena_pb2.MatchFinished(
@@ -30,7 +41,6 @@ def encode_event(number: int, when: datetime, tournament: str, event: Event) -> 
                     matches=event.matches,
                     deals=event.deals,
                     decisions=event.decisions,
-                    faults=event.faults,
                 )
             )
         case Notice():
@@ -52,11 +62,14 @@ def decode_event(message: arena_pb2.TournamentEvent) -> Event | None:
                 started.boards,
                 started.seed_commitment,
             )
+        case "table_finished":
+            table = message.table_finished
+            return TablePlayed(
+                table.match, table.table, table.played, table.tables, table.decisions, tuple(table.faults)
+            )
         case "match_finished":
             played = message.match_finished
-            return MatchPlayed(
-                played.match, played.played, played.matches, played.deals, played.decisions, tuple(played.faults)
-            )
+            return MatchPlayed(played.match, played.played, played.matches, played.deals, played.decisions)
         case "notice":
             return Notice(message.notice.text)
         case "finished":

@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 
 import pytest
 from rich.console import Console
-from stored_matches import new_matches, new_tournament, played_match
+from stored_matches import new_matches, new_tournament, played_match, save_match
 
 from arena.cards import Card, cards_to_set
 from arena.cli import run
@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> str:
     matches = new_matches(2)
     with Store.open(path) as opened, opened.coordinate():
         opened.add_tournament(new_tournament(), matches)
-        opened.save_match("0123456789ab", played_match(matches[0]))
+        save_match(opened, "0123456789ab", played_match(matches[0]))
     return str(path)
 
 
@@ -117,7 +117,7 @@ def test_long_names_that_begin_alike_are_told_apart(tmp_path: Path, capsys: pyte
     path, match = str(tmp_path / "arena.db"), new_matches(1, 1)[0]
     with Store.open(path) as opened:
         opened.add_tournament(new_tournament(), [match])
-        opened.save_match("0123456789ab", replace(played_match(match), tables=((record,),)))
+        save_match(opened, "0123456789ab", [replace(played_match(match)[0], records=(record,))])
 
     assert run(["show", "1", "--store", path]) == 0
 
@@ -176,7 +176,7 @@ def test_a_traceback_in_a_file_is_as_the_bot_wrote_it(tmp_path: Path, capsys: py
     path, match = str(tmp_path / "arena.db"), new_matches(1, 1)[0]
     with Store.open(path) as opened:
         opened.add_tournament(new_tournament(), [match])
-        opened.save_match("0123456789ab", replace(played_match(match), tables=((record,),)))
+        save_match(opened, "0123456789ab", [replace(played_match(match)[0], records=(record,))])
 
     assert run(["show", "1", "--deal", "1", "--store", path]) == 0
 
@@ -241,7 +241,7 @@ def test_json_has_the_whole_record(store: str, capsys: pytest.CaptureFixture[str
     assert run(["show", "1", "--table", "0", "--deal", "1", "--store", store, "--json"]) == 0
 
     shown = json.loads(capsys.readouterr().out)
-    record = played_match(new_matches(1)[0]).tables[0][0]
+    record = played_match(new_matches(1)[0])[0].records[0]
     assert (shown["tournament"], shown["match"]) == ("0123456789ab", 1)
     (deal,) = shown["deals"]
     assert [Card(code) for code in deal["plays"]] == list(record.plays)

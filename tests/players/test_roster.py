@@ -175,15 +175,23 @@ async def test_a_bot_that_does_not_start_fails_its_decisions_only(roster: MakeRo
     assert "exited with code 3" in failure.value.evidence.detail
 
 
-async def test_renewed_bots_get_new_instances_once_their_tables_are_over(roster: MakeRoster) -> None:
-    table = roster(launched("a"))
+async def test_ended_instances_are_gone_and_their_players_start_anew(roster: MakeRoster) -> None:
+    table = roster(launched("a"), local("mine"))
+    async with table.seated([Place("a", 0), Place("mine", 0)]) as before:
+        pass
 
-    async with table.seated([Place("a", 0)]) as before:
-        await table.renew(["a"])
+    await table.end_instances()
+
+    assert running() == 0
+    async with table.seated([Place("a", 0), Place("mine", 0)]) as after:
+        assert after == before
         assert running() == 1
-        async with table.seated([Place("a", 0)]) as after:
-            assert after != before
-            assert running() == 2
+
+
+def test_only_launched_bots_that_are_not_trusted_forget(roster: MakeRoster) -> None:
+    assert roster(launched("a"), local("b")).isolates
+    assert not roster(launched("a"), local("b"), trust_bots=True).isolates
+    assert not roster(local("b"), Entry("c", address="127.0.0.1:1")).isolates
 
 
 @pytest.mark.slow
