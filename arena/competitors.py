@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import arena
 from arena.entries import name_key
+from arena.errors import BadStore
 from arena.settings import Entry
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def competitors(
 ) -> list[Entry]:
     """Return the entries of the bots that were submitted and play a game.
 
-    `folder` gives the folder with the files of a digest; `named` are the organiser's own entries, which keep their names;
-    with `public_only` bots at addresses are dialled only where everybody gets. Notices say which versions play, and why a bot
-    doesn't.
+    `folder` gives the folder with the files of a digest, or raises BadStore where they are damaged; `named` are the organiser's
+    own entries, which keep their names; with `public_only` bots at addresses are dialled only where everybody gets. Notices say
+    which versions play, and why a bot doesn't.
     """
     entries, playing = [], []
     taken = {name_key(entry.name) for entry in named}
@@ -69,7 +70,11 @@ def competitors(
         elif name_key(program.name) in taken:
             notices.append(f"plays without the {program.name} that was submitted: the organiser has a bot of this name")
         else:
-            files = folder(version.digest) if version.digest else Path.cwd()
+            try:
+                files = folder(version.digest) if version.digest else Path.cwd()
+            except BadStore as damage:
+                notices.append(f"plays without {program.name}, version {version.number}: {damage}")
+                continue
             entries.append(program.entry(files, public_only=public_only))
             playing.append(f"{program.name} (version {version.number})")
     if playing:

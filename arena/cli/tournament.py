@@ -185,7 +185,7 @@ def _submitted_bots(
     entries = list(config.entries)
     if Store.exists(store_url):
         with Store.open(store_url, create=False) as store:
-            folder = shelf_of(store, how["files"]).folder
+            folder = shelf_of(store, how["files"]).whole
             entries += competitors(store, folder, config.settings.game, notices, config.entries)
     for notice in notices:
         print_note(notice)

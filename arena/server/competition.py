@@ -166,7 +166,7 @@ class Competition:
         """Return what is played by whom: the organiser's own bots and those that were submitted, in the sandbox or not at all."""
         public_only = not self.terms.admission.private_addresses
         game, named = config.settings.game, config.entries
-        submitted = competitors(self.store, self.shelf.folder, game, notices, named, public_only=public_only)
+        submitted = competitors(self.store, self.shelf.whole, game, notices, named, public_only=public_only)
         return replace(config.settings, isolation=Isolation.BUBBLEWRAP), (*named, *submitted)
 
 

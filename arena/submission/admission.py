@@ -91,9 +91,9 @@ Event = StepBegun | AdmissionStep
 async def admit(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> AsyncGenerator[Event, None]:
     """Make the steps of an admission, and yield each as it begins and as it has ended; use it under `aclosing`.
 
-    `claim` is awaited once it is known what was submitted, and again when it is built. Where it returns False all ends there;
-    where it raises Refused, the step fails. Raises ArenaError where the arena itself is at fault, so that nothing is known of
-    the bot.
+    `claim` is awaited once it is known what was submitted, and again when it is built. Where it returns False all ends there,
+    or once the files of that content are put back, if those that are there are damaged; where it raises Refused, the step
+    fails. Raises ArenaError where the arena itself is at fault, so that nothing is known of the bot.
     """
     with shelf.staging() as staging, private_folder() as folder:
         admission = _Admission(version, shelf, terms, claim, staging, folder)
@@ -111,6 +111,8 @@ async def admit(version: Version, shelf: Shelf, terms: Terms, claim: Claim) -> A
             except OSError as error:
                 raise ArenaError(f"the step {name} of an admission could not be made: {error}") from error
             yield step
+            if admission.mended:
+                return
             ended = step.verdict is Verdict.FAIL
 
 
@@ -129,6 +131,9 @@ class _Admission:
         self._tree = staging
         self._own: set[Path] = set()
         """Where its files are, or were."""
+        self._damage = ""
+        """What is wrong with the files of the same content that is there already: these are put in their place."""
+        self.mended = False
         self._remote = version.program is not None and bool(version.program.address)
 
     def skips(self, name: str) -> bool:
@@ -203,17 +208,21 @@ class _Admission:
         await self._take(program, self._digest, size)
         if not program.build:
             await self._adopt()
-        return passed(f"{program.name}: {size:,} bytes")
+        put_back = f"; the files that were there are damaged ({self._damage}), and are put back" if self._damage else ""
+        return passed(f"{program.name}: {size:,} bytes{put_back}")
 
     async def _take(self, program: Program, digest: str, size: int) -> None:
-        if not await self._claim(program, digest, size):
-            raise _Same
+        if not self._damage and not await self._claim(program, digest, size):
+            self._damage = await in_thread(lambda: self._shelf.damage(digest)) if digest else ""
+            if not self._damage:
+                raise _Same
         self._program = program
 
     async def _adopt(self) -> None:
         tree, digest = self._tree, self._digest
         self._tree = await in_thread(lambda: self._shelf.adopt(tree, digest))
         self._own.add(self._tree)
+        self.mended = bool(self._damage)
 
     async def _build(self) -> tuple[Finding, str]:
         if not self._words:

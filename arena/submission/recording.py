@@ -117,7 +117,8 @@ class _Recording:
 
     def add(self, step: AdmissionStep) -> None:
         """Keep a step."""
-        self.store.submissions.add_step(self.version.submission, step)
+        if self.same is None:
+            self.store.submissions.add_step(self.version.submission, step)
         if step.verdict is Verdict.FAIL:
             self.failure = step
 

@@ -5,6 +5,7 @@ Several processes may share a shelf: each holds a lock on the folder in which it
 any more is thrown away.
 
     <digest>/               the files of a version, as it plays; never replaced
+    listings/<digest>       what each of these files is, by which it is known whether one was changed since
     incoming/<submission>   an archive as it was received
     staging/<name>/         something in the making
     staging/<submission>/   empty: held by whoever admits the submission
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -25,9 +27,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final, Self
 
-from arena.contents import make_folder
+from arena.contents import contents, make_folder
 from arena.errors import BadInput, BadStore
 from arena.store.lock import is_at
+from arena.submission.tree import list_tree
+from arena.text import clean_line
 
 SUFFIX: Final = ".bots"
 
@@ -99,15 +103,40 @@ class Shelf:
                 _throw_away(folder)
                 os.close(lock)
 
+    def whole(self, digest: str) -> Path:
+        """Return where the files of a version are kept; raise BadStore with what is wrong where they are not as they came."""
+        if damage := self.damage(digest):
+            raise BadStore(f"its files are damaged: {damage}; to mend it, submit the same files again")
+        return self.folder(digest)
+
+    def damage(self, digest: str) -> str:
+        """Say in which way the files of a version are not as they came; empty where they are."""
+        place, listing = self.folder(digest), self._listing(digest)
+        try:
+            found = _listed(place)
+            known = json.loads(listing.read_text(encoding="utf-8")) if listing.is_file() else found
+        except OSError as error:
+            if not place.is_dir():
+                return "they are gone"
+            return f"{clean_line(os.path.relpath(error.filename or place, place), 80)} can't be read"
+        except ValueError:
+            return "nothing tells how they were"
+        changed = (name for name in sorted({*found, *known}, key=os.fsencode) if known.get(name) != found.get(name))
+        return next((_change(name, known.get(name), found.get(name)) for name in changed), "")
+
     def adopt(self, tree: Path, digest: str) -> Path:
         """Give a tree in the staging its place under its digest, and return that; afterwards it is safe on the disk.
 
-        What is there already stays: it is whole, and bots may be playing with it.
+        What is there already stays while it is whole: bots may be playing with it.
         """
         place = self.folder(digest)
+        listing = json.dumps(_listed(tree))
+        if place.exists() and self.damage(digest):
+            self.remove(digest)
         os.sync()
         try:
             tree.rename(place)
+            (self._folder("listings") / digest).write_text(listing, encoding="utf-8")
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
@@ -118,6 +147,7 @@ class Shelf:
         """Throw the files of a version away, if they are there."""
         place = self.folder(digest)
         with self.staging() as staging, suppress(FileNotFoundError):
+            self._listing(digest).unlink(missing_ok=True)
             place.rename(staging / digest)
 
     def sweep(self) -> None:
@@ -148,6 +178,9 @@ class Shelf:
             for archive in _entries(self.root / "incoming"):
                 if archive.name not in waiting and _changed(archive) <= before:
                     archive.unlink(missing_ok=True)
+
+    def _listing(self, digest: str) -> Path:
+        return self.root / "listings" / digest
 
     def _folder(self, name: str) -> Path:
         folder = self.root / name
@@ -191,6 +224,23 @@ def _lock(folder: Path) -> int | None:
             if is_at(lock, folder):
                 return lock
             os.close(lock)
+
+
+def _listed(tree: Path) -> dict[str, str]:
+    """Return what each file is that belongs to the bot in a folder where it was unpacked."""
+    files = contents(tree, pack=("*",)).files
+    return {name: what for name, what in list_tree(tree).items() if name in files}
+
+
+def _change(name: str, before: str | None, now: str | None) -> str:
+    shown = clean_line(name, 80)
+    if now is None:
+        return f"{shown} is gone"
+    if before is None:
+        return f"{shown} was not there before"
+    if before.partition(" ")[2] == now.partition(" ")[2]:
+        return f"{shown} is {'a' if now.startswith('program') else 'no'} program now (chmod)"
+    return f"{shown} was changed"
 
 
 def _throw_away(folder: Path) -> None:

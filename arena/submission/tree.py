@@ -225,20 +225,25 @@ def tree_digest(folder: Path, build: Sequence[str] = ()) -> str:
     nor how the files were packed.
     """
     digest = sha256()
-    for name, state in sorted(walk(folder), key=lambda entry: entry[0]):
-        path = folder / name
-        if stat.S_ISLNK(state.st_mode):
-            what = b"link " + os.fsencode(path.readlink())
-        elif stat.S_ISREG(state.st_mode):
-            with path.open("rb") as file:
-                kind = b"program " if state.st_mode & stat.S_IXUSR else b"file "
-                what = kind + file_digest(file, "sha256").digest().hex().encode()
-        else:
-            continue
-        digest.update(os.fsencode(name) + b"\0" + what + b"\0")
+    for name, what in list_tree(folder).items():
+        digest.update(os.fsencode(name) + b"\0" + os.fsencode(what) + b"\0")
     if build:
         digest.update(b"\0" + json.dumps(build).encode())
     return digest.hexdigest()
+
+
+def list_tree(folder: Path) -> dict[str, str]:
+    """Return what each file and link of a folder is, sorted by name: its content, and whether it is a program."""
+    listed = {}
+    for name, state in sorted(walk(folder), key=lambda entry: entry[0]):
+        path = folder / name
+        if stat.S_ISLNK(state.st_mode):
+            listed[name] = f"link {path.readlink()}"
+        elif stat.S_ISREG(state.st_mode):
+            with path.open("rb") as file:
+                kind = "program" if state.st_mode & stat.S_IXUSR else "file"
+                listed[name] = f"{kind} {file_digest(file, 'sha256').hexdigest()}"
+    return listed
 
 
 def walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

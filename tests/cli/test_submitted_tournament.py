@@ -162,3 +162,20 @@ def test_submit_then_tournament_ends_in_a_leaderboard(capsys: pytest.CaptureFixt
     assert run(["tournament", "--boards", "4"]) == 0
 
     assert "mine" in capsys.readouterr().out
+
+
+def test_a_version_whose_files_are_damaged_is_named_and_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("ann", "bob", "cut"):
+        admit(name)
+    with Store.open("arena.db") as store:
+        (cut,) = [
+            version for version in store.submissions.playing() if version.program and version.program.name == "cut"
+        ]
+    (Path("arena.db.bots") / cut.digest / "bot.py").write_text("")
+    Path("bots.yaml").write_text("game: heartswitch\nplayers: 3\n")
+
+    assert tournament() == 0
+
+    names, errors = bots(capsys)
+    assert names == {"ann", "bob", "counting"}
+    assert "plays without cut, version 1: its files are damaged: bot.py was changed; to mend it, submit" in errors

@@ -63,12 +63,15 @@ async def test_a_sound_bot_is_admitted_and_lies_on_the_shelf(shelf: Shelf, tmp_p
 
 
 async def test_what_is_there_already_is_not_admitted_again(shelf: Shelf, tmp_path: Path) -> None:
+    first, second = (submit(shelf, PYTHON, tmp_path) for _ in range(2))
     claims = Claims(answer=False)
+    assert (await admitted(first, shelf, claim=claims)).keys() == {"unpack"}  # there was nothing: it is put back
+    files = shelf.whole(claims.made[0][1]).stat()
 
-    steps = await admitted(submit(shelf, PYTHON, tmp_path), shelf, claim=claims)
+    steps = await admitted(second, shelf, claim=claims)
 
     assert steps == {}
-    assert not shelf.folder(claims.made[0][1]).exists()
+    assert shelf.whole(claims.made[0][1]).stat() == files
 
 
 async def test_a_name_that_is_taken_fails_the_unpacking(shelf: Shelf, tmp_path: Path) -> None:

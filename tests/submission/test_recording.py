@@ -79,7 +79,7 @@ async def record(store: Store, version: Version, shelf: Shelf, *, apart: bool) -
 
 def nothing_is_left(shelf: Shelf, *kept: str) -> bool:
     """Return whether the shelf holds the folders of these digests, and nothing that was received or begun."""
-    folders = {path.name for path in shelf.root.iterdir()} - {"incoming", "staging"}
+    folders = {path.name for path in shelf.root.iterdir()} - {".gitignore", "incoming", "listings", "staging"}
     received, begun = (list((shelf.root / name).iterdir()) for name in ("incoming", "staging"))
     return folders == set(kept) and not received and not begun
 
@@ -404,3 +404,25 @@ def test_orders_survive_the_pipe(shelf: Shelf, received: Callable[..., Version])
     decoded, place, terms = pipe.decode_order(order)
 
     assert (decoded, place.root, terms) == (replace(version, size=0), shelf.root, TERMS)
+
+
+@needs_sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [False, True], ids=["here", "apart"])
+@pytest.mark.parametrize("built", [False, True], ids=["as it is", "built"])
+async def test_the_same_content_sent_again_puts_damaged_files_back(
+    store: Store, shelf: Shelf, received: Callable[..., Version], apart: bool, built: bool
+) -> None:
+    files = BUILT if built else PYTHON
+    first = (await record(store, received(files, build=built), shelf, apart=False))[-1]
+    assert isinstance(first, Version)
+    (shelf.folder(first.digest) / "bot.py").write_text("")
+
+    *events, again = await record(store, received(files, build=built), shelf, apart=apart)
+
+    steps = [event for event in events if isinstance(event, AdmissionStep)]
+    assert [step.name for step in steps] == (["unpack", "build"] if built else ["unpack"])
+    assert "the files that were there are damaged (bot.py was changed), and are put back" in steps[0].detail
+    assert again == first
+    assert shelf.whole(first.digest).joinpath("bot.py").read_text() == files["bot.py"]
+    assert nothing_is_left(shelf, first.digest)

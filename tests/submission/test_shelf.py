@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from arena.errors import BadInput
+from arena.errors import BadInput, BadStore
 from arena.submission.shelf import Shelf
 
 ONE, OTHER = "a" * 64, "b" * 64
@@ -72,6 +74,47 @@ def test_what_is_there_is_never_replaced(shelf: Shelf) -> None:
     assert place == shelf.folder(ONE)
     assert [path.read_text() for path in place.iterdir()] == ["first"]
     assert staged(shelf) == []
+
+
+def _cut(place: Path) -> None:
+    (place / "bot.py").write_text("")
+
+
+def _empty(place: Path) -> None:
+    (place / "bot.py").unlink()
+
+
+def _add(place: Path) -> None:
+    (place / "numpy.py").touch()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (shutil.rmtree, "they are gone"),
+        (_cut, "bot.py was changed"),
+        (_empty, "bot.py is gone"),
+        (_add, "numpy.py was not there before"),
+        (lambda place: (place / "bot.py").chmod(0o755), r"bot.py is a program now \(chmod\)"),
+    ],
+    ids=["folder gone", "cut short", "file gone", "file added", "mode"],
+)
+def test_damage_is_named_and_mended_by_the_same_content(
+    spoil: Callable[[Path], object], said: str, shelf: Shelf
+) -> None:
+    place = put(shelf, ONE, "x")
+    (place / "__pycache__").mkdir()
+    (place / "__pycache__" / "bot.pyc").touch()
+    assert shelf.whole(ONE) == place
+
+    spoil(place)
+
+    with pytest.raises(BadStore, match=f"its files are damaged: {said}; to mend it, submit the same files again"):
+        shelf.whole(ONE)
+    assert put(shelf, ONE, "x") == shelf.whole(ONE)
+    assert [path.read_text() for path in place.iterdir()] == ["x"]
+    shelf.remove(ONE)
+    assert list((shelf.root / "listings").iterdir()) == []
 
 
 def test_what_no_version_needs_is_pruned(shelf: Shelf) -> None:
