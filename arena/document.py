@@ -6,6 +6,7 @@ values, and takes no aliases and tags, so that no text can make it slow or large
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -129,6 +130,8 @@ def read_file(path: Path) -> str:
             return _decode(file.read(MAX_BYTES + 1))
     except (OSError, Wrong) as error:
         reason = error.message if isinstance(error, Wrong) else f"this can't be read: {_reason(error)}"
+        if isinstance(error, FileNotFoundError):
+            reason += misnamed(path)
         raise BadConfig((f"{path}: {reason}",)) from None
 
 
@@ -225,6 +228,17 @@ def _plain_text(text: str, place: Place) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise Wrong("this text holds an escape that stands for no character; take it out", place)
     return text
+
+
+def misnamed(path: Path) -> str:
+    """Name the file beside a missing one that is meant to be it, and what to do; return nothing where there is none."""
+    stem = path.name.partition(".")[0].casefold()
+    like = re.compile(rf"{re.escape(stem)}[ _-]?\.ya?ml(\.(txt|ya?ml))?", re.IGNORECASE)
+    try:
+        found = sorted(name for name in os.listdir(path.parent) if like.fullmatch(name) and name != path.name)  # noqa: PTH208
+    except OSError:
+        return ""
+    return f"; {found[0]!r} is there: rename it to {path.name}" if found else ""
 
 
 def _reason(error: OSError) -> str:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import unicodedata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,14 @@ from arena.sockets import check_path, socket_path
 
 INTERPRETERS: Final = ("python", "python3")
 """Programs that stand for the interpreter that runs the arena."""
+
+_SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(INTERPRETERS, (".py",)),
+    "node": (".js", ".mjs", ".cjs"),
+}
+"""Interpreters, with how the names of the files end that they run."""
+_PLAIN_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO"))
+"""Their options after which no value of an option comes."""
 
 MAX_NAME: Final = 64
 """The most characters that a bot's name has."""
@@ -120,7 +129,20 @@ def _read_command(node: Node, directory: Path) -> tuple[str, ...]:
     words = read_words(node)
     assert isinstance(node.value, list)
     _check_program(words[0], directory, node.value[0].place)
+    index = script_of(words)
+    if index is not None and not os.path.exists(directory / words[index]):  # noqa: PTH110 - as above
+        raise Wrong(
+            f"there is no file {directory / words[index]}; write it or build it first, or correct the path",
+            node.value[index].place,
+        )
     return words
+
+
+def script_of(command: Sequence[str]) -> int | None:
+    """Return which word of a command names the script that an interpreter is to run; None where that is not sure."""
+    index = next((index for index, word in enumerate(command) if index and not word.startswith("-")), 0)
+    sure = command[index].endswith(_SCRIPTS.get(command[0], ())) and _PLAIN_OPTIONS.issuperset(command[1:index])
+    return index if index and sure else None
 
 
 def read_words(node: Node) -> tuple[str, ...]:

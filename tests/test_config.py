@@ -22,7 +22,7 @@ from arena.settings import Entry, Format, Isolation, Limits, ScheduleKind, Setti
 BOTS = """
 bots:
   - name: first
-    command: [python, first.py]
+    command: [python, -m, first]
   - name: second
     address: localhost:50051
 """
@@ -47,7 +47,7 @@ def test_everything_has_a_default_but_the_bots(tmp_path: Path) -> None:
 
     assert read.settings == Settings()
     assert read.entries == (
-        Entry("first", command=("python", "first.py"), directory=tmp_path),
+        Entry("first", command=("python", "-m", "first"), directory=tmp_path),
         Entry("second", address="localhost:50051", directory=tmp_path),
     )
 
@@ -598,3 +598,47 @@ def test_the_schema_agrees_with_what_is_read(document: Any) -> None:
         read = False
 
     assert schema_accepts(SCHEMA, document, SCHEMA) == read
+
+
+def test_a_missing_script_is_told_with_all_else_that_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "there.py").touch()
+    found = problems(
+        bots(
+            "name: a, command: [python, there.py]",
+            "name: b, command: [python, gone.py], color: red",
+            "name: b, command: [python, -u, gone.py, --seed, 1]",
+            "name: c, command: [python, -m, gone.py]",
+            "name: d, command: [sh, -c, gone.py]",
+        ),
+        folder=tmp_path,
+    )
+
+    told = f"there is no file {tmp_path}/gone.py; write it or build it first, or correct the path"
+    assert [problem for problem in found if "gone.py" in problem] == [
+        f"bots.yaml:3:31: {told}",
+        f"bots.yaml:4:35: {told}",
+    ]
+    assert [problem.split(" ")[0] for problem in found] == [
+        "bots.yaml:3:31:",
+        "bots.yaml:3:41:",
+        "bots.yaml:4:10:",
+        "bots.yaml:4:35:",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["bots.yml", "Bots.yaml", "BOTS.YML", "bots.yaml.txt", "bots.yml.txt", "bots.yaml.yaml", "bots .yaml"]
+)
+def test_a_file_that_is_misnamed_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+
+    with pytest.raises(BadConfig, match=rf"no such file.*; '{re.escape(name)}' is there: rename it to bots.yaml$"):
+        load_config(tmp_path / "bots.yaml", {})
+
+
+@pytest.mark.parametrize("name", ["robots.yaml", "bots.txt", "bot.yaml", "bots.yaml~"])
+def test_a_file_of_another_name_is_not_taken_for_it(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+
+    with pytest.raises(BadConfig, match=r"correct the path, or write one$"):
+        load_config(tmp_path / "bots.yaml", {})

@@ -67,6 +67,7 @@ def _command(words: Sequence[str]) -> ChosenBot:
 
 def _folder(folder: Path) -> ChosenBot:
     """Return the bot of a folder: its manifest's, or else the one of its bots.yaml that is named after the folder."""
+    from arena.document import misnamed
     from arena.manifest import FILE, load_manifest
 
     if (folder / FILE).is_file():
@@ -78,14 +79,17 @@ def _folder(folder: Path) -> ChosenBot:
     raise BadInput(
         f"{folder} has no manifest: write {folder / FILE}, such as `name: my-bot` and `command: [python, bot.py]` in"
         f" two lines; or give the command after --, or a name in the bots.yaml of --bots"
+        f"{misnamed(folder / FILE) or misnamed(bots)}"
     )
 
 
 def _named(name: str, bots: Path) -> ChosenBot:
+    from arena.document import misnamed
+
     if not bots.is_file():
         raise BadInput(
             f"{name!r} is no folder, address or program, and there is no {bots} that could have a bot of that name:"
-            f" name the bot's folder, give its command after --, or name the bots.yaml with --bots"
+            f" name the bot's folder, give its command after --, or name the bots.yaml with --bots{misnamed(bots)}"
         )
     return _find(name, bots, f"{name!r} is no folder, address or program, and")
 

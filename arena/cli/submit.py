@@ -117,12 +117,14 @@ def _package(bot: Path, scratch: Path, *, source: bool) -> _Wanted:
                 f" arena submit {shlex.quote(str(bot.parent))}"
             )
         return _Wanted(bot, build=True)
+    from arena.document import misnamed
     from arena.manifest import FILE, load_manifest
     from arena.submission.package import pack
 
     if not (bot / FILE).is_file():
         raise BadInput(
             f"{bot} has no manifest: write {bot / FILE}, such as `name: my-bot` and `command: [python, bot.py]` in two lines"
+            f"{misnamed(bot / FILE)}"
         )
     manifest = load_manifest(bot)
     if manifest.build and not source:

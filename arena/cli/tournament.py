@@ -173,6 +173,7 @@ def _submitted_bots(
     """Return the bots that were submitted, with the settings of the bots.yaml if there is one; makes no database."""
     from arena.competitors import House, competitors
     from arena.config import Config, load_config, parse_config
+    from arena.document import misnamed
     from arena.store import Store
 
     there, house = path.is_file() or how["named"], how["house"]
@@ -181,7 +182,8 @@ def _submitted_bots(
         if there
         else parse_config("", path, overrides, bots_needed=False)
     )
-    notices: list[str] = []
+    instead = "" if there else misnamed(path)
+    notices = [f"no {path.name} is here{instead}"] if instead else []
     entries = list(config.entries)
     if Store.exists(store_url):
         with Store.open(store_url, create=False) as store:
@@ -191,7 +193,11 @@ def _submitted_bots(
         print_note(notice)
     if not entries and not house:
         where = f"{path} lists no bots" if there else f"there is no {path} here"
-        why = f"no bot that was submitted plays {config.settings.game}" if notices else "no bot was submitted"
+        why = (
+            f"no bot that was submitted plays {config.settings.game}"
+            if len(notices) > bool(instead)
+            else "no bot was submitted"
+        )
         raise BadInput(f"{where}, and {why}: list some, or submit one with `arena submit DIR`")
     hint = " (--no-house leaves them out)"
     return Config(config.settings, tuple(entries)), House.beside(entries, wanted=house, hint=hint)

@@ -19,6 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from arena.document import misnamed
 from arena.errors import BadInput
 from arena.submission.members import Member
 from arena.submission.streams import CHUNK, COMPRESSED, Bounded, Readable, decompressed
@@ -168,6 +169,7 @@ class _Unpacking:
             )
         raise refuse(
             f"there is no {MANIFEST} in it: write one, such as `name: my-bot` and `command: [./bot]` in two lines"
+            f"{misnamed(self._into / MANIFEST)}"
         )
 
     def _make_folders(self, parts: tuple[str, ...]) -> None:

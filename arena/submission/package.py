@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path, PurePosixPath
@@ -16,20 +15,13 @@ from pathspec import GitIgnoreSpec
 
 from arena.contents import LeftOut, contents
 from arena.document import Problems
-from arena.entries import INTERPRETERS
+from arena.entries import script_of
 from arena.errors import BadConfig, BadInput, Refused
 from arena.manifest import FILE, Manifest
 from arena.submission.archive import Bounds, write_archive
 from arena.submission.tree import Names, check_link, refuse, show
 
 _LARGEST: Final = 3  # so many are named where there is too much
-_SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(INTERPRETERS, (".py",)),
-    "node": (".js", ".mjs", ".cjs"),
-}
-"""Interpreters, with how the names of the files end that they run."""
-_PLAIN_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO"))
-"""Their options after which no value of an option comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +96,11 @@ def _check_command(folder: Path, manifest: Manifest, files: dict[str, Path]) -> 
         return
     index = next((index for index, word in enumerate(command) if index and not word.startswith("-")), 0)
     script = command[index]
-    sure = program in _SCRIPTS and script.endswith(_SCRIPTS[program]) and _PLAIN_OPTIONS.issuperset(command[1:index])
-    if (sure or "/" in script) and ":" not in script and not PurePosixPath(script).is_absolute():
+    if (
+        (script_of(command) is not None or "/" in script)
+        and ":" not in script
+        and not PurePosixPath(script).is_absolute()
+    ):
         _check_there(folder, manifest, index, files)
 
 

@@ -227,3 +227,15 @@ def test_a_step_wraps_between_words_for_people_and_not_at_all_for_programs(termi
         assert all(line.startswith(" " * 16) for line in lines[1:])
     else:
         assert len(lines) == 2
+
+
+@pytest.mark.parametrize("command", ["submit", "check"])
+def test_a_misnamed_manifest_is_named(
+    command: str, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "Bot.yml").touch()
+
+    assert run([command, str(tmp_path / "bot")]) == 2
+    assert "; 'Bot.yml' is there: rename it to bot.yaml" in capsys.readouterr().err
+    assert not store.exists()
