@@ -158,6 +158,9 @@ def _ready(outcomes: Sequence[Outcome]) -> bool:
 
 
 def _print(console: Console, name: str, outcomes: Sequence[Outcome]) -> None:
+    summary = _summary(name, outcomes)
+    if _hopeless(outcomes):
+        outcomes = [outcome for outcome in outcomes if outcome.finding.verdict != "skipped"]
     if console.is_terminal:
         console.print(_table(outcomes))
         for outcome in outcomes:
@@ -168,7 +171,12 @@ def _print(console: Console, name: str, outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
             for line in _lines(outcome):
                 console.print(line, soft_wrap=True)
-    console.print(_summary(name, outcomes), soft_wrap=True)
+    console.print(summary, soft_wrap=True)
+
+
+def _hopeless(outcomes: Sequence[Outcome]) -> bool:
+    """Whether the bot doesn't start, so that all other steps say no more than that."""
+    return any(outcome.step in ("build", "start") and outcome.finding.verdict == "fail" for outcome in outcomes)
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:
@@ -207,6 +215,10 @@ def _safe(text: str) -> str:
 
 def _summary(name: str, outcomes: Sequence[Outcome]) -> str:
     counts = Counter(str(outcome.finding.verdict) for outcome in outcomes)
+    if _hopeless(outcomes):
+        return (
+            f"{_safe(name)} is not ready to compete: it does not start, which the other {len(outcomes) - 1} steps need"
+        )
     warnings = f"{counts['warning']} warning{'s' * (counts['warning'] != 1)}"
     verdict = "is ready to compete" if _ready(outcomes) else "is not ready to compete"
     counted = f"{counts['pass']} passed, {counts['fail']} failed, {warnings}, {counts['skipped']} skipped"

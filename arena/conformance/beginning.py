@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 from difflib import get_close_matches
 from pathlib import Path
@@ -40,6 +41,14 @@ REFUSALS = (
 
 CAUSES = (
     (
+        "ead-only file system",
+        "write into the folder that TMPDIR names (/tmp): the bot's own folder can't be written to in a competition",
+    ),
+    (
+        "EROFS",
+        "write into the folder that TMPDIR names (/tmp): the bot's own folder can't be written to in a competition",
+    ),
+    (
         "cannot be run: Exec format error",
         "begin the script with #! and its interpreter, or build the program for this machine",
     ),
@@ -49,6 +58,15 @@ CAUSES = (
     ),
 )
 """What mends a bot that doesn't start, by what is said of it or what it wrote itself."""
+
+
+_SILENT = re.compile(r"answer(?:ed)? Describe")
+"""What is said of a bot that was started in the sandbox, and did not answer."""
+
+_OWN_FAULT = re.compile(
+    r"\b(?:Syntax|Indentation|Tab|Name|Type|Reference|ModuleNotFound)Error: |cannot be run: Exec format error"
+)
+"""What keeps a bot from starting outside the sandbox as well."""
 
 
 async def build(check: Check) -> Finding:
@@ -74,7 +92,11 @@ async def start(check: Check) -> Finding:
     except BotUnusable as unusable:
         check.refusal = str(unusable)
         reason, _, output = check.refusal.partition("\n")
-        return failed(with_output(reason, output), _cure(check.subject.entry, reason, output))
+        cure = _cure(check.subject.entry, reason, output)
+        sandboxed = check.subject.enforcement is not None and check.subject.enforcement.sandbox is not None
+        if sandboxed and _SILENT.search(check.refusal) and not _OWN_FAULT.search(check.refusal):
+            cure += "; `--isolation none` shows whether it starts outside the sandbox"
+        return failed(with_output(reason, output), cure)
     seconds = loop.time() - began
     limit = check.time.startup
     detail = f"{'answers' if check.subject.launched else 'reached'} within {seconds:.2f} s of {limit:g} s"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -43,14 +42,6 @@ RESTING = 1.0
 
 MOST_AT_REST = 0.2
 """The part of one processor that a bot may use while it isn't asked. Whoever wants all gets little more where many do."""
-
-_SILENT = re.compile(r"answer(?:ed)? Describe")
-"""What is said of a bot that was started in the sandbox, and did not answer."""
-
-_OWN_FAULT = re.compile(
-    r"\b(?:Syntax|Indentation|Tab|Name|Type|Reference|ModuleNotFound)Error: |cannot be run: Exec format error"
-)
-"""What keeps a bot from starting outside the sandbox as well."""
 
 PATIENCE = 3.0
 """Seconds that a bot has here to end, to be told how long it takes."""
@@ -147,9 +138,7 @@ async def stay_confined(check: Check) -> Finding:
     if enforcement.sandbox is None:
         return skipped(f"there was no sandbox: {enforcement.obstacle or 'isolation is none'}")
     if check.refusal:
-        unclear = _SILENT.search(check.refusal) and not _OWN_FAULT.search(check.refusal)
-        hint = "; `--isolation none` shows whether it starts outside" if unclear else ""
-        return skipped(f"it does not start in the sandbox{hint}")
+        return skipped("it does not start in the sandbox")
     if not check.games:
         return skipped("it has played no game in the sandbox")
     return passed(f"all steps were made in the sandbox: no network, no files but its own, {limits}")
