@@ -55,7 +55,7 @@ class Leaderboard:
             bots = ", ".join(signs.plain(row.bot) for row in self.standings.rows)
             yield Text(f"No results yet of {bots}." if bots else "No results yet.", style="dim")
         for line in (*_warnings(self.standings), *self.notes):
-            yield Text(signs.plain(line), style="yellow")
+            yield Text(signs.plain(line))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         return Measurement(min(40, options.max_width), options.max_width)
@@ -134,7 +134,7 @@ def _rating_columns(standings: Standings, signs: Signs, *, simultaneous: bool) -
     ranked = sum(row.rank is not None for row in rows)
     next_row = tuple(signs.percent(row.superiority) if number < ranked else "" for number, row in enumerate(rows, 1))
     columns = [
-        _Column("Elo", elo, 10, style=lambda row: "dim" if row.elo is None else "bold cyan"),
+        _Column("Elo", elo, 10, style=lambda row: "dim" if row.elo is None else "bold"),
         _Column(
             f"{sign}95%",
             tuple(signs.error(row.error, 0) for row in rows),

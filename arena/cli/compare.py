@@ -154,12 +154,12 @@ def _print(store: Store, tournament: Tournament, answer: Answer) -> None:
     console.print(
         Text(
             verdict_text(answer, Signs(console.encoding)),
-            {True: "bold green", False: "bold red", None: "bold yellow"}[answer.stronger],
+            "bold",
         )
     )
     notes = result_notes(store, tournament) if answer.stronger is not None else ()
     for note in notes:
-        console.print(Text(clean_line(note), "yellow"))
+        console.print(Text(clean_line(note)))
 
 
 def verdict_text(answer: Answer, signs: Signs) -> str:

@@ -14,13 +14,13 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 VERDICT_STYLES: Final = {
-    "pass": "green",
+    "pass": "",
     "fail": "bold red",
-    "warning": "yellow",
+    "warning": "bold magenta",
     "skipped": "dim",
-    "information": "cyan",
+    "information": "",
 }
-"""How the verdict of a step looks."""
+"""How the verdict of a step looks. Of the eight colours only red and magenta can be read on black and on white."""
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,7 +95,7 @@ def make_error_console() -> Console:
 def print_note(text: str) -> None:
     """Write a note to stderr: for people in colour and wrapped between words, for programs in one line."""
     console = make_error_console()
-    console.print(f"note: {text}", style="yellow", soft_wrap=not console.is_terminal)
+    console.print(f"note: {text}", soft_wrap=not console.is_terminal)
 
 
 def print_json(value: object) -> None:

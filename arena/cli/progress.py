@@ -150,7 +150,7 @@ class LiveDisplay:
                     matches=self._matches(event.already_played, event.matches),
                 )
             case Notice():
-                self._print([f"note: {event.text}"], "yellow")
+                self._print([f"note: {event.text}"], "")
             case TablePlayed():
                 self._print([f"fault: {text}" for text in self._tally.add(event)], "red")
                 if self._task is not None:
