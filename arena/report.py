@@ -21,7 +21,7 @@ def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
     notes = []
     if tournament.finished is None:
         progress = store.progress(tournament.id)
-        notes.append(f"Not finished: {progress.done} of {progress.matches} matches are played.")
+        notes.append(f"{unfinished(progress.done, progress.matches).capitalize()}.")
     if (time.decision, time.bank) != (usual.decision, usual.bank):
         notes.append(f"Time: {time.decision:g} s a decision, and {time.bank:g} s more a table.")
     if not tournament.seed.secret:
@@ -37,6 +37,13 @@ def result_notes(store: Store, tournament: Tournament) -> tuple[str, ...]:
     if any(match.origin for match in schedule):
         notes.append(f"{kept_notice(schedule)}.".capitalize())
     return (*notes, *tournament.enforced)
+
+
+def unfinished(played: int, matches: int) -> str:
+    """Say how far a tournament is that has not ended."""
+    if played < matches:
+        return f"not finished: {played:,} of {matches:,} matches are played"
+    return f"not ended yet, though all {matches:,} matches so far are played: the same command goes on"
 
 
 def stored_document(store: Store, tournament: Tournament, *, anchor: str | None = None) -> dict[str, Json]:

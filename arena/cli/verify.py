@@ -162,10 +162,12 @@ def _as_values(tournament: Tournament, verified: Verified, seconds: float, *, do
 def _summary(
     tournament: Tournament, verified: Verified, seconds: float, *, commitment: str | None, document: Path | None
 ) -> list[str]:
+    from arena.report import unfinished
+
     counts = f"{verified.matches:,} matches, {verified.deals:,} deals, {verified.decisions:,} decisions"
     lines = [f"tournament {tournament.id} is verified: {counts}, {verified.faults:,} faults, in {seconds:.1f} s"]
     if not verified.finished:
-        lines.append(f"not finished: {verified.matches:,} of {verified.scheduled:,} matches are played")
+        lines.append(unfinished(verified.matches, verified.scheduled))
     if verified.dealt_anew:
         numbers = ", ".join(map(str, verified.dealt_anew))
         lines.append(f"void at first through a fault of the arena, and dealt anew: match {numbers}")
