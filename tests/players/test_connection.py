@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +23,13 @@ from arena.faults import Failure, FaultKind
 from arena.players import instance
 from arena.players.base import Answer, Player, Setup
 from arena.players.channel import STATUS_FAULTS
-from arena.players.connection import Dialler
+from arena.players.connection import Connection, Dialler
 from arena.players.family import descendants
 from arena.sdk import Bot, create_server
 from arena.settings import Entry
 
 BAD = 13
+FOREVER = 3600
 PATIENT = TimeControl(decision=10, bank=10)
 
 Launch = Callable[..., Player]
@@ -107,12 +107,9 @@ async def test_a_crash_ends_the_wait_at_once_and_is_explained(
     launch: Launch, decision: Ask, how: str, exit_code: int | None, number: int | None
 ) -> None:
     player = await started(launch, "crash", how)
-    began = time.monotonic()
 
-    failure = await failure_of(player, decision(BAD, TimeControl(decision=30, bank=30)))
-    took = time.monotonic() - began
+    failure = await failure_of(player, decision(BAD, TimeControl(decision=FOREVER, bank=FOREVER)))
 
-    assert took < 3
     assert failure.evidence.kind is FaultKind.DISCONNECTED
     assert (failure.evidence.exit_code, failure.evidence.signal) == (exit_code, number)
     assert failure.evidence.stderr == "table flipped"
@@ -145,97 +142,6 @@ async def test_a_bad_choice_in_a_good_response_spoils_no_other(launch: Launch, d
     assert isinstance(good, Answer)
     assert isinstance(bad, Failure)
     assert bad.elapsed == good.elapsed
-
-
-async def test_tables_share_the_time_of_a_request(launch: Launch, decision: Ask) -> None:
-    player = await started(launch, "slow")
-
-    answers = await asyncio.gather(*(player.decide(decision(number)) for number in (1, 2, 3, 4, BAD)))
-
-    assert all(0.03 < answer.elapsed < 0.08 for answer in answers)
-
-
-async def test_an_answer_after_the_limit_is_late_by_so_much(launch: Launch, decision: Ask) -> None:
-    player = await started(launch, "hang")
-
-    failure = await failure_of(player, decision(BAD, TimeControl(decision=0.1, bank=0.05)))
-
-    assert failure.evidence.kind is FaultKind.TIMEOUT
-    assert failure.evidence.overrun is not None
-    assert 0 <= failure.evidence.overrun < 0.1
-    assert 0.15 <= failure.elapsed < 0.3
-
-
-async def test_the_arenas_own_lateness_is_not_the_bots(launch: Launch, decision: Ask) -> None:
-    player = await started(launch, "slow")
-
-    asked = asyncio.create_task(player.decide(decision(BAD)))
-    await asyncio.sleep(0.05)
-    time.sleep(0.5)  # the event loop stands still, beyond the limit of the decision
-    answer = await asked
-
-    assert answer.elapsed < 0.45
-
-
-@pytest.mark.slow
-async def test_a_bot_is_asked_again_if_the_arena_stood_still_for_longer_than_is_credited(
-    launch: Launch, decision: Ask
-) -> None:
-    player = await started(launch, "slow")
-    time_control = TimeControl(decision=1.0, bank=0.2)
-
-    asked = asyncio.create_task(player.decide(decision(BAD, time_control)))
-    await asyncio.sleep(0.05)
-    time.sleep(2.5)
-    answer = await asked
-
-    assert 0.2 < answer.elapsed < 1.2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("way", "credited"), [("honest", True), ("flood", False)])
-async def test_a_bot_that_floods_the_arena_gets_no_credit(
-    launch: Launch, decision: Ask, way: str, credited: bool
-) -> None:
-    player = await started(launch, way)
-    await asyncio.sleep(0.3)
-
-    asked = asyncio.create_task(player.decide(decision(1, PATIENT)))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    time.sleep(0.5)
-
-    assert ((await asked).elapsed < 0.4) is credited
-
-
-async def test_a_request_that_uses_its_bank_lets_others_begin(setup: Setup, launch: Launch, decision: Ask) -> None:
-    await setup.parallel.acquire()
-    slow, quick = await started(launch, "hang"), await started(launch, "honest")
-    thinking = asyncio.create_task(slow.decide(decision(BAD, TimeControl(decision=0.2, bank=1))))
-    await asyncio.sleep(0.05)
-    began = time.monotonic()
-
-    await quick.decide(decision(1))
-    took = time.monotonic() - began
-
-    assert 0.1 < took < 0.6
-    assert not thinking.done()
-    thinking.cancel()
-    setup.parallel.release()
-
-
-async def test_nobody_is_charged_for_waiting_for_a_place(setup: Setup, launch: Launch, decision: Ask) -> None:
-    player = await started(launch, "honest")
-    await setup.parallel.acquire()
-    await setup.parallel.acquire()
-    asked = asyncio.create_task(player.decide(decision(1)))
-
-    await asyncio.sleep(0.8)
-    setup.parallel.release()
-    answer = await asked
-    setup.parallel.release()
-
-    assert answer.elapsed < 0.2
 
 
 @pytest.mark.slow
@@ -331,36 +237,11 @@ async def test_a_bot_that_dies_while_idle_is_started_again_without_fault(launch:
     await player.decide(decision(1))
     (bot,) = [pid for pid in descendants(os.getpid()) if b"misbehaving" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     os.kill(bot, signal.SIGKILL)
-    while bot in descendants(os.getpid()):
+    assert isinstance(player, Connection)
+    while player._instance.alive:  # until the supervisor's report is read
         await asyncio.sleep(0.01)
-    await asyncio.sleep(0.05)  # for the supervisor's report to be read
 
     assert await player.decide(decision(2))
-
-
-async def test_closing_a_player_fails_what_it_is_asked_as_the_arenas_own_fault(launch: Launch, decision: Ask) -> None:
-    player = await started(launch, "hang")
-    asked = asyncio.create_task(player.decide(decision(BAD)))
-    await asyncio.sleep(0.05)
-
-    await player.close()
-
-    with pytest.raises(Failure) as failure:
-        await asked
-    assert failure.value.evidence.kind is FaultKind.ARENA
-
-
-async def test_a_cancelled_decision_disturbs_no_other(launch: Launch, decision: Ask) -> None:
-    player = await started(launch, "slow")
-    first = asyncio.create_task(player.decide(decision(BAD)))
-    await asyncio.sleep(0.02)
-    waiting = [asyncio.create_task(player.decide(decision(number))) for number in (1, 2)]
-    await asyncio.sleep(0.02)
-
-    first.cancel()
-    waiting[0].cancel()
-
-    assert (await waiting[1]).choice.cards == decision(2).legal[:3]
 
 
 # --- Results ---
@@ -376,20 +257,6 @@ async def test_results_are_told(launch: Launch, tmp_path: Path) -> None:
     await player.finish_deals(results(1, 2))
 
     assert (tmp_path / "told").read_text() == "1 2"
-
-
-@pytest.mark.slow
-async def test_results_never_hold_anybody_up(launch: Launch, decision: Ask, notices: list[str]) -> None:
-    player = await started(launch, "slow-to-learn")
-    began = time.monotonic()
-
-    await player.finish_deals(results(1))
-    took = time.monotonic() - began
-    answer = await player.decide(decision(1))
-
-    assert took < 1.2
-    assert answer.choice.cards
-    assert notices == ["rogue (instance 0): FinishDeals failed: not done within 1 s"]
 
 
 # --- Bots at an address ---

@@ -3,39 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
-from arena.players.lag import Lag
+import pytest
+from virtual_time import pass_by, run
 
+from arena.players.lag import TICK, Lag
 
-async def test_what_holds_up_the_event_loop_is_measured_while_somebody_watches() -> None:
-    lag = Lag()
-
-    with lag.watch() as whole:
-        await asyncio.sleep(0.02)
-        time.sleep(0.1)
-        with lag.watch() as half:
-            await asyncio.sleep(0.02)
-            time.sleep(0.1)
-            seen_at_once = whole.seconds
-
-    assert 0.15 < seen_at_once < 0.3
-    assert 0.08 < half.seconds < whole.seconds
+EXACT = 1e-6
 
 
-async def test_waiting_is_not_lateness() -> None:
-    with Lag().watch() as watch:
-        await asyncio.sleep(0.1)
+def test_what_holds_up_the_event_loop_is_measured_while_somebody_watches() -> None:
+    async def main() -> None:
+        lag = Lag()
+        with lag.watch() as whole:
+            await asyncio.sleep(2.5 * TICK)
+            pass_by(0.1)
+            with lag.watch() as half:
+                await asyncio.sleep(2.5 * TICK)
+                pass_by(0.1)
+                seen_at_once = whole.seconds
 
-    assert watch.seconds < 0.09
+        assert seen_at_once == pytest.approx(0.2, abs=2 * TICK)
+        assert half.seconds == pytest.approx(0.1, abs=TICK)
+        assert whole.seconds == seen_at_once
+
+    run(main())
 
 
-async def test_nothing_ticks_while_nobody_watches() -> None:
-    lag = Lag()
-    with lag.watch() as watch:
-        pass
-    time.sleep(0.05)
+def test_waiting_is_not_lateness() -> None:
+    async def main() -> None:
+        with Lag().watch() as watch:
+            await asyncio.sleep(10.0)
 
-    await asyncio.sleep(0)
+        assert watch.seconds < EXACT
 
-    assert watch.seconds < 0.02
+    run(main())
+
+
+def test_nothing_ticks_while_nobody_watches() -> None:
+    async def main() -> None:
+        lag = Lag()
+        with lag.watch() as watch:
+            pass
+        pass_by(0.05)
+
+        await asyncio.sleep(0)
+
+        assert watch.seconds == 0
+
+    run(main())
