@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -133,17 +132,14 @@ async def test_a_fault_is_the_bots_own_and_the_others_score_as_if_the_substitute
     tmp_path: Path, way: Way, kind: FaultKind | None, detail: str
 ) -> None:
     settings = HURRIED if way[0] in ("hang", "drain-the-bank") else SETTINGS
-    began = time.monotonic()
 
     faults, scores = await play(tmp_path / "rogue.db", [rogue(way), *OTHERS], settings)
-    took = time.monotonic() - began
     _, honest = await play(tmp_path / "honest.db", [local("rogue 0", AT_13 if kind else NEVER), *OTHERS])
 
     assert scores == honest
     assert {fault.evidence.kind for fault in faults} == ({kind} if kind else set())
     assert all(detail in fault.evidence.detail for fault in faults)
     assert len(faults) == (len(scores) // 2 if kind else 0)
-    assert took < 60
 
 
 @pytest.mark.slow

@@ -177,7 +177,7 @@ async def test_ending_the_call_does_not_end_the_tournament(address: str, tmp_pat
         running.cancel()
         seen = [each.event async for each in stub.WatchTournament(arena_pb2.WatchTournamentRequest())]
     with Store.open(tmp_path / "served.db") as store:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not (deeds := store.audit.last(1)):
                 await asyncio.sleep(0.001)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -95,11 +94,9 @@ async def test_who_once_ran_without_being_asked_never_does_again(busy: Player, d
 async def test_a_frozen_bot_is_asked_to_end_like_any_other(busy: Player, decision: Ask) -> None:
     await busy.decide(decision(0, PATIENT))
     await asyncio.sleep(3 * PATIENCE)
-    began = time.monotonic()
 
     await busy.close()
 
-    assert time.monotonic() - began < 3
     assert processor_time() == 0
     groups = find_groups()
     assert groups is None or not list(groups.glob("arena-test-*"))

@@ -43,7 +43,7 @@ async def test_a_local_bot_describes_itself_and_decides(
 
     assert description.name == name
     assert len(answer.choice.cards) == 3
-    assert 0 < answer.elapsed < 0.2
+    assert answer.elapsed > 0
 
 
 @pytest.mark.parametrize(

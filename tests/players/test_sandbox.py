@@ -174,7 +174,7 @@ while True:
         boxed.sandbox.confine(entry, make_command(entry, f"unix:{SOCKET}"), staging, 0)
     )
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while "here" not in await process.output():
                 await asyncio.sleep(0.01)
     finally:

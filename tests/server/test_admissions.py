@@ -62,7 +62,7 @@ async def followed(queue: Admissions, version: Version) -> list[Event]:
 
 async def admitted(store: Store, version: Version) -> None:
     """Wait until a submission is admitted."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (found := store.submissions.find(version.submission)) is None or found.state is not State.ADMITTED:
             await asyncio.sleep(0.001)
 

@@ -80,7 +80,7 @@ async def test_an_address_holds_its_calls_at_once_over_all_services_and_gets_the
         await list_bots(tested.of("ada"))
         for call in calls:
             call.cancel()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await reason(channel.unary_stream(LIST_BOTS)(b"")):
                 pass
 
@@ -113,7 +113,7 @@ async def test_a_bad_token_is_no_way_around_that(tmp_path: Path) -> None:
 async def test_calls_whose_message_does_not_come_count_too(tmp_path: Path) -> None:
     async with calling(tmp_path, at_once=1) as (tested, channel):
         silent = channel.stream_stream(LIST_BOTS)(never())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await reason(channel.unary_stream(CHECK)(b"")) != "TOO_MANY_CALLS":
                 if silent.done():  # it came while the other call had the place
                     silent = channel.stream_stream(LIST_BOTS)(never())

@@ -52,7 +52,7 @@ async def running(store: Store, calendar: Calendar | None = None, play: Play = p
     running = Tournaments(store, play)
     running.start(calendar or Calendar(), lambda: asked(CALENDAR))
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield running
     finally:
         await running.close(0.0)
@@ -198,7 +198,7 @@ async def test_who_watches_what_an_earlier_server_left_waits_until_it_goes_on(
     watching = asyncio.create_task(anext(running.watch(left.tournament, 2)))
     await asyncio.sleep(0)
     go_on.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         event = await watching
     await running.close(1.0)
 

@@ -253,7 +253,7 @@ async def test_what_was_begun_before_a_kill_is_forgotten_and_made_again(
 
 async def a_bot_runs() -> None:
     """Wait until a bot under check is there."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not any("bot.py" in command(pid) for pid in descendants(os.getpid())):
             await asyncio.sleep(0.02)
 
@@ -271,7 +271,7 @@ def worker() -> int:
 
 
 async def gone(*pids: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while any(command(pid) for pid in pids):
             await asyncio.sleep(0.02)
 
