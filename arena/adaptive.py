@@ -1,13 +1,15 @@
 """A schedule that plays where the order of the best is still open, until it is known.
 
-After an opening in which all bots play equally often, three matches of four are for the bots of comparisons that are open, those
-first that played least; seats that are left over, and each fourth match, go to whoever of all played least, so that a mistake of
-the opening is found out. So bots whose place is open play equally often, whatever luck they had. Were the closest of them
-preferred, a bot with bad luck would play less than its equals and keep it: ratings would be too far apart, and the intervals
-about them too short (benchmarks/adaptive.py measures it). The order of the top is known once each of its comparisons (first and
-second, second and third, the last of the top and each bot below) is settled: the bot that is rated higher is surely stronger,
-or it is declared tied, being surely not weaker by more than the tie margin. Whether bots that close differ after all is not
-asked: that would take most of the boards. Looks at the results are a quarter of the boards so far apart.
+After an opening in which all bots play equally often, three matches of four are for the bots of comparisons that are not
+settled, are ties as yet, or are sure by little, those first that played least; seats that are left over, and each fourth match,
+go to whoever of all played least, so that a mistake of the opening is found out. So bots that can't be told apart play equally
+often, whatever luck they had. Were the closest preferred, a bot with bad luck would play less than its equals and keep it:
+ratings would be too far apart, and the intervals about them too short (benchmarks/adaptive.py measures it).
+
+The order of the top is known once each of its comparisons (first and second, second and third, the last of the top and each bot
+below) is settled: the bot that is rated higher is surely stronger, or it is declared tied, being surely not weaker by more than
+the tie margin. Whether bots that close differ after all is not asked: that would take most of the boards. Looks at the results
+are a quarter of the boards so far apart.
 
 The ratings come from above, as a callable: here is only decided what follows from them.
 """
@@ -39,6 +41,8 @@ GROWTH: Final = 1.25
 
 EVERY: Final = 4
 """Each so many matches one is for all bots alike."""
+
+_LEEWAY: Final = 0.7  # standard errors: a bot plays on until it is so much surer, lest bad luck alone put it aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +96,13 @@ def ranked(strengths: Strengths, settling: Settling) -> tuple[Ranked, ...]:
     bots = strengths.bots
     top = min(settling.top, len(bots))
     pairs = [*pairwise(bots[:top]), *((bots[top - 1], other) for other in bots[top:])]
-    bound = NormalDist().inv_cdf(1 - RISK / max(len(pairs), 1))
+    bound = _bound(len(pairs))
     return tuple(_ranked(*pair, strengths.lead(*pair), bound, settling.tie_margin) for pair in pairs)
+
+
+def _bound(comparisons: int) -> float:
+    """Return beyond how many standard errors each of so many comparisons is sure."""
+    return NormalDist().inv_cdf(1 - RISK / max(comparisons, 1))
 
 
 def _ranked(bot: str, other: str, lead: Lead | None, bound: float, margin: float) -> Ranked:
@@ -135,10 +144,9 @@ class AdaptivePlan:
         strengths = self._rate(played.results)
         bots = tuple(bot for bot in strengths.bots if bot not in played.disqualified)
         known = ranked(Strengths(bots, strengths.lead), self._settling)
-        still_open = [one for one in known if one.order is Order.OPEN]
         note = describe(bots[: self._settling.top], known, played.boards)
-        matches = self._affordable(played) if still_open else 0
-        return Step(self._step(played, bots, still_open, matches), note)
+        matches = self._affordable(played) if any(one.order is Order.OPEN for one in known) else 0
+        return Step(self._step(played, bots, known, matches), note)
 
     def _affordable(self, played: Played) -> int:
         """Return how many matches there are before the next look."""
@@ -146,11 +154,13 @@ class AdaptivePlan:
         boards = math.ceil(played.boards * GROWTH)
         return min(math.ceil((boards - played.boards) / deals), (self._settling.budget - played.boards) // deals)
 
-    def _step(self, played: Played, bots: Sequence[str], still_open: Sequence[Ranked], count: int) -> tuple[Match, ...]:
+    def _step(self, played: Played, bots: Sequence[str], known: Sequence[Ranked], count: int) -> tuple[Match, ...]:
         seating = _Seating([bot for bot in self._bots if bot in bots], self._sides, played.matches)
         stream = Stream(self._key, "adaptive", len(played.matches))
         deals = self._opening[0].deals
-        wanted = sorted({bot for one in still_open for bot in (one.bot, one.other)})
+        sure = _bound(len(known)) + _LEEWAY
+        close = [one for one in known if one.order is not Order.STRONGER or one.certainty < sure]
+        wanted = sorted({bot for one in close for bot in (one.bot, one.other)})
         matches = []
         for number in range(len(played.matches) + 1, len(played.matches) + count + 1):
             matches.append(Match(number, seating.seat(wanted if number % self._every else (), stream), deals))

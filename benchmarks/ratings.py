@@ -1,12 +1,16 @@
 """Do 95 % intervals hold what they promise, and how fast are ratings made?
 
     python benchmarks/ratings.py coverage [--tournaments 400]
+    python benchmarks/ratings.py chances [--tournaments 400]
     python benchmarks/ratings.py speed [--deals 1000000] [--bots 200]
 
 Coverage: tournaments among bots of known strengths are simulated; counted is how many of the 95 % intervals of differences
 between two ratings, over all pairs of bots, hold the difference that endless play would give (a tournament of 25,000
 matches stands for it). Bots that didn't play twice have no interval to count. The hands' luck belongs to the seats of a
 board, so that duplicate tables share it.
+
+Chances: strengths are drawn anew for each tournament, from a normal distribution. Counted is, of all pairs of bots, how often
+the one that is rated higher is the stronger, by how likely it was said to be so.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -41,6 +45,8 @@ class Simulation:
     matches: int = 60
     deals: int = 4
     bots: int = 8
+    given: tuple[float, ...] = ()
+    """The bots' strengths, if not the usual."""
 
     def play(self, seed: int, matches: int) -> Columns:
         """Simulate one tournament. 13 points fall one by one and 13 at a stroke, as hearts and the queen do: ties are common."""
@@ -68,8 +74,8 @@ class Simulation:
         )
 
     def strengths(self) -> Floats:
-        """Return the bots' strengths: the strongest takes about half the points of the weakest."""
-        return np.linspace(-0.4, 0.4, self.bots)
+        """Return the bots' strengths: as they are given, or the strongest takes about half the points of the weakest."""
+        return np.array(self.given) if self.given else np.linspace(-0.4, 0.4, self.bots)
 
     def coverage(self, tournaments: int, endless: int = ENDLESS) -> float:
         """Return the part of the 95 % intervals, over all tournaments and pairs of bots, that hold the truth."""
@@ -86,7 +92,7 @@ class Simulation:
 
     def names(self) -> tuple[str, ...]:
         """Return the bots' names, the weakest first."""
-        return tuple(f"bot{index}" for index in range(self.bots))
+        return tuple(f"bot{index:02}" for index in range(self.bots))
 
 
 def rows(deals: int, bots: int) -> Iterator[Result]:
@@ -117,6 +123,36 @@ def measure_coverage(tournaments: int) -> None:
             print(f"{players} players, {boards} boards, {kind}: {simulation.coverage(tournaments):.1%}", flush=True)
 
 
+def said_and_true(spread: float, bots: int, matches: int, tournaments: int) -> tuple[Floats, Floats]:
+    """Return, for all pairs of bots in all tournaments, how likely their order was said to be, and whether it is true."""
+    said, true = [], []
+    for seed in range(tournaments):
+        strengths = spread * np.random.default_rng([3, seed]).standard_normal(bots)
+        simulation = Simulation(4, independent=False, matches=matches, bots=bots, given=tuple(strengths.tolist()))
+        strength = dict(zip(simulation.names(), strengths, strict=True))
+        ratings = rate(simulation.play(seed, matches))
+        rated = sorted((-one.elo, one.bot) for one in ratings.ratings if one.elo is not None)
+        pairs = list(combinations([bot for _, bot in rated], 2))
+        for (bot, other), chance in zip(pairs, ratings.chances(pairs), strict=True):
+            if chance is not None:
+                said.append(chance)
+                true.append(strength[bot] > strength[other])
+    return np.array(said), np.array(true, np.float64)
+
+
+def measure_chances(tournaments: int) -> None:
+    """Print how often what was said to be likely is true."""
+    print(f"said to be so likely: true (of so many pairs), {tournaments} tournaments each")
+    for spread, bots, matches in product((0.02, 0.1, 0.4), (4, 8), (1, 4, 60)):
+        said, true = said_and_true(spread, bots, matches, tournaments)
+        levels = []
+        for low, high in pairwise((0.5, 0.8, 0.9, 0.95, 0.99, 1.01)):
+            here = (said >= low) & (said < high)
+            if here.any():
+                levels.append(f"{low:.2f}: {true[here].mean():.2f} ({here.sum()})")
+        print(f"spread {spread}, {bots} bots, {matches * 4} boards  {', '.join(levels)}", flush=True)
+
+
 def measure_speed(deals: int, bots: int) -> None:
     """Print the median times of five runs, from rows to standings, and the peak memory of the process."""
     elapsed, processor = [], []
@@ -138,12 +174,16 @@ def main() -> None:
     parts = parser.add_subparsers(dest="part", required=True)
     coverage = parts.add_parser("coverage")
     coverage.add_argument("--tournaments", type=int, default=400)
+    chances = parts.add_parser("chances")
+    chances.add_argument("--tournaments", type=int, default=400)
     speed = parts.add_parser("speed")
     speed.add_argument("--deals", type=int, default=1_000_000)
     speed.add_argument("--bots", type=int, default=200)
     options = parser.parse_args()
     if options.part == "coverage":
         measure_coverage(options.tournaments)
+    elif options.part == "chances":
+        measure_chances(options.tournaments)
     else:
         measure_speed(options.deals, options.bots)
 
