@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -90,6 +91,21 @@ def contents(folder: Path, command: Iterable[str] = (), pack: Iterable[str] = ()
         else:
             files[name] = folder / name
     return Contents(folder, files, tuple(left_out))
+
+
+def cure_of_missing(left_out: Iterable[LeftOut], text: str) -> str:
+    """Return what is to be done where a failure's text names a file that a .gitignore leaves out; empty where it names none."""
+    for one in left_out:
+        names = (
+            {re.escape(one.name), re.escape(PurePosixPath(one.name).name)}
+            if one.name[-1] != "/"
+            else {re.escape(one.name)}
+        )
+        if one.rule.endswith(".gitignore") and re.search(rf"(?<![\w.-])({'|'.join(names)})(?![\w-])", text):
+            return (
+                f"{one.name} is left out, by {one.rule}: list it under `pack` in {MANIFEST}, as in pack: [{one.name}]"
+            )
+    return ""
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:

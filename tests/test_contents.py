@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from arena.cli.admission import Telling
+from arena.cli.output import make_console
+from arena.competition import AdmissionStep
 from arena.config import load_config
-from arena.contents import Contents, LeftOut, contents, make_folder
+from arena.contents import Contents, LeftOut, contents, cure_of_missing, make_folder
 from arena.errors import BadInput
 from arena.files import bot_files
+from arena.finding import Verdict
 from arena.identity import bot_version
 from arena.manifest import load_manifest
 from arena.settings import Entry
@@ -145,3 +150,40 @@ def test_the_patterns_of_an_entry_count_for_nothing_but_the_files_that_they_add(
     assert Entry.from_json(replace(entry, pack=("a.bin",)).to_json()).pack == ("a.bin",)
     old = {name: value for name, value in entry.to_json().items() if name != "pack"}
     assert Entry.from_json(old) == entry
+
+
+LEFT = (
+    LeftOut("data/weights.bin", "*.bin in .gitignore"),
+    LeftOut("cache/", "cache/ in .gitignore"),
+    LeftOut("bots.yaml", "Arena's own"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("No such file or directory: 'data/weights.bin'", "data/weights.bin is left out, by *.bin in .gitignore"),
+        ("cannot open /srv/x/weights.bin", "data/weights.bin is left out"),
+        ("open cache/tables: no such file", "cache/ is left out, by cache/ in .gitignore"),
+        ("no such file: my-weights.bin", ""),
+        ("weights.bin.old", ""),
+        ("bots.yaml", ""),
+    ],
+)
+def test_a_failure_that_names_a_left_out_file_has_its_cure(text: str, named: str) -> None:
+    cure = cure_of_missing(LEFT, text)
+
+    assert cure.startswith(named)
+    assert bool(cure) is bool(named)
+    assert not cure or "list it under `pack` in bot.yaml" in cure
+
+
+async def test_a_refusal_for_want_of_a_left_out_file_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    async def events() -> AsyncGenerator[AdmissionStep, None]:
+        yield AdmissionStep("check", Verdict.FAIL, "exited", "run the command by hand", "No such file: 'weights.bin'")
+
+    await Telling(make_console(), LEFT, as_json=False).follow(events())
+
+    shown = capsys.readouterr().out
+    assert "cure: data/weights.bin is left out, by *.bin in .gitignore: list it under `pack` in bot.yaml" in shown
+    assert "by hand" not in shown

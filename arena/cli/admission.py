@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from arena.cli.output import VERDICT_STYLES, make_error_console, print_json
+from arena.contents import LeftOut, cure_of_missing
 from arena.errors import Interrupted
 from arena.text import clean_line, clean_lines
 
@@ -60,7 +62,8 @@ def size_text(size: int) -> str:
 class Telling:
     """Shows what an admission comes to: lines as they come, or one JSON document at the end."""
 
-    def __init__(self, console: Console, *, as_json: bool) -> None:
+    def __init__(self, console: Console, left_out: Sequence[LeftOut] = (), *, as_json: bool) -> None:
+        self._left_out = left_out
         self._console = console
         self._as_json = as_json
         self._steps: list[AdmissionStep] = []
@@ -93,14 +96,22 @@ class Telling:
             async with aclosing(events) as coming:
                 async for event in coming:
                     if isinstance(event, AdmissionStep):
-                        self._steps.append(event)
-                        self._show(event)
+                        step = self._explained(event)
+                        self._steps.append(step)
+                        self._show(step)
                     elif isinstance(event, Version):
                         self.decided = event
                     else:
                         self._tell(event)
         finally:
             self._stop_status()
+
+    def _explained(self, step: AdmissionStep) -> AdmissionStep:
+        """Return a step with the cure, where it failed for want of a file that was not packed."""
+        if step.verdict != "fail":
+            return step
+        cure = cure_of_missing(self._left_out, f"{step.detail}\n{step.log}")
+        return replace(step, cure=cure) if cure else step
 
     def end(self) -> int:
         """Say what was decided, and return the exit code."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,15 +20,21 @@ from arena.cli.admission import Telling, size_text
 from arena.cli.options import files_option, json_option, server_of, server_options, shelf_of, store_option
 from arena.cli.output import make_console, print_note
 from arena.errors import BadInput, Interrupted
-from arena.text import clean_lines
+from arena.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from arena.client import ServerAddress
     from arena.competition import Program, Version
+    from arena.contents import LeftOut
     from arena.manifest import Manifest
     from arena.store import Store
     from arena.submission.admission import Terms
     from arena.submission.shelf import Shelf
+
+_MOST_SHOWN: Final = 6
+"""So many rules that leave files out are listed, and of each so many files."""
 
 EXAMPLE = """\b
 Examples:
@@ -49,6 +55,8 @@ class _Wanted:
     name: str = ""
     games: tuple[str, ...] = ()
     author: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+    """What of its folder was not packed."""
 
 
 @click.command(epilog=EXAMPLE)
@@ -95,7 +103,7 @@ def command(
         wanted = _Wanted(None, address=address or "", name=name or "", games=games, author=author)
         if bot is not None:
             wanted = _package(bot, Path(scratch), source=source)
-        telling = Telling(make_console(), as_json=as_json)
+        telling = Telling(make_console(), wanted.left_out, as_json=as_json)
         if server is not None:
             asyncio.run(_submit_there(wanted, server, telling))
         else:
@@ -131,7 +139,21 @@ def _package(bot: Path, scratch: Path, *, source: bool) -> _Wanted:
         _build(bot, manifest)
     package = pack(bot, manifest, scratch / "bot.tar.gz", source=source)
     click.echo(f"packed {package.files:,} files of {manifest.entry.name}, {size_text(package.size)}", err=True)
-    return _Wanted(package.archive, build=package.build)
+    for line in _left_out_lines(package.left_out):
+        click.echo(line, err=True)
+    return _Wanted(package.archive, build=package.build, left_out=package.left_out)
+
+
+def _left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """Yield a line for each of the rules that leave files out, those that leave out most last."""
+    names: dict[str, list[str]] = {}
+    for one in left_out:
+        names.setdefault(one.rule, []).append(one.name)
+    for rule, files in sorted(names.items(), key=lambda item: len(item[1]))[:_MOST_SHOWN]:
+        more = f" and {len(files) - _MOST_SHOWN:,} more" if len(files) > _MOST_SHOWN else ""
+        yield clean_line(f"left out ({rule}): {', '.join(files[:_MOST_SHOWN])}{more}", 400)
+    if len(names) > _MOST_SHOWN:
+        yield f"left out by {len(names) - _MOST_SHOWN:,} more rules: {len(left_out):,} files and folders in all"
 
 
 def _build(folder: Path, manifest: Manifest) -> None:

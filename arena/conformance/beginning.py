@@ -12,7 +12,9 @@ from arena import wire
 from arena.conformance.check import Check
 from arena.conformance.cures import with_output
 from arena.conformance.questions import variants
+from arena.contents import cure_of_missing
 from arena.errors import BotUnusable, Malformed
+from arena.files import folder_contents
 from arena.finding import Finding, failed, passed, skipped, warned
 from arena.games import game_names
 from arena.players.channel import CallFailed
@@ -106,6 +108,8 @@ async def start(check: Check) -> Finding:
 
 
 def _cure(entry: Entry, reason: str, output: str) -> str:
+    if entry.whole_directory and (cure := cure_of_missing(folder_contents(entry).left_out, output)):
+        return cure
     if cure := _cure_of_place(entry, output):
         return cure
     found = [cure for sign, cure in CAUSES if sign in reason or sign in output]

@@ -20,8 +20,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from arena.contents import make_folder
+from arena.contents import cure_of_missing, make_folder
 from arena.errors import BadInput, BotUnusable
+from arena.files import folder_contents
 from arena.players.base import Player, Setup, Transport
 from arena.players.connection import Connection
 from arena.players.endpoint import Endpoint, Target
@@ -192,11 +193,15 @@ class LaunchedBot(Endpoint):
 
     async def explain(self, reason: str) -> str:
         """Say what is known of a start that failed."""
-        shown = "\n".join(f"    {line}" for line in (await self.output()).splitlines()[-_LONGEST_OUTPUT_SHOWN:])
+        output = await self.output()
+        left_out = folder_contents(self._entry).left_out if self._entry.whole_directory else ()
+        missing = cure_of_missing(left_out, output) if self._launcher.sandbox else ""
+        shown = "\n".join(f"    {line}" for line in output.splitlines()[-_LONGEST_OUTPUT_SHOWN:])
         return (
             f"bot {self._entry.name}: `{shlex.join(self._entry.command)}` {reason};"
             f" it was to serve arena.v1.BotService at {ADDRESS_VARIABLE}={self._address}"
             + (_SEEN if self._launcher.sandbox and not self._entry.whole_directory else "")
+            + (missing and f"; {missing}")
             + (f"; the last that it wrote:\n{shown}" if shown else "; it wrote nothing")
         )
 

@@ -239,3 +239,23 @@ def test_a_misnamed_manifest_is_named(
     assert run([command, str(tmp_path / "bot")]) == 2
     assert "; 'Bot.yml' is there: rename it to bot.yaml" in capsys.readouterr().err
     assert not store.exists()
+
+
+@pytest.mark.slow
+def test_what_is_left_out_is_listed_by_rule_and_named_where_it_is_missed(
+    tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_bot(tmp_path / "bot", f"open('weights.bin')\n{LOWEST}")
+    for name in ("weights.bin", *(f"{number}.tmp" for number in range(9))):
+        (folder / name).touch()
+    (folder / ".gitignore").write_text("*.bin\n*.tmp\n")
+
+    assert run(["submit", str(folder), "--json"]) == 1
+
+    output = capsys.readouterr()
+    assert "left out (*.bin in .gitignore): weights.bin\n" in output.err
+    assert "left out (*.tmp in .gitignore): 0.tmp, 1.tmp, 2.tmp, 3.tmp, 4.tmp, 5.tmp and 3 more\n" in output.err
+    (step,) = [step for step in json.loads(output.out)["steps"] if step["verdict"] == "fail"]
+    assert step["cure"].startswith("weights.bin is left out, by *.bin in .gitignore: list it under `pack` in bot.yaml")
+    (folder / "bot.yaml").write_text("name: mine\ncommand: [python, bot.py]\npack: [weights.bin]\n")
+    assert run(["submit", str(folder)]) == 0
