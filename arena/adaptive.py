@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
@@ -105,6 +105,20 @@ def _bound(comparisons: int) -> float:
     return NormalDist().inv_cdf(1 - RISK / max(comparisons, 1))
 
 
+def known_order(
+    strengths: Strengths, bots: Iterable[str], disqualified: Collection[str], settling: Settling
+) -> tuple[Strengths, tuple[Ranked, ...]]:
+    """Return what is known of these bots without the disqualified, those that have no rating coming last, and their order."""
+    rated = [bot for bot in strengths.bots if bot not in disqualified]
+    unrated = [bot for bot in sorted(bots) if bot not in strengths.bots and bot not in disqualified]
+
+    def lead(bot: str, other: str) -> Lead | None:
+        return None if bot in unrated or other in unrated else strengths.lead(bot, other)
+
+    known = Strengths((*rated, *unrated), lead)
+    return known, ranked(known, settling)
+
+
 def _ranked(bot: str, other: str, lead: Lead | None, bound: float, margin: float) -> Ranked:
     if lead is None:
         return Ranked(bot, other, Order.OPEN, 0.0)
@@ -141,9 +155,8 @@ class AdaptivePlan:
 
     def go_on(self, played: Played) -> Step:
         """Look at the results, and return the matches before the next look."""
-        strengths = self._rate(played.results)
-        bots = tuple(bot for bot in strengths.bots if bot not in played.disqualified)
-        known = ranked(Strengths(bots, strengths.lead), self._settling)
+        strengths, known = known_order(self._rate(played.results), self._bots, played.disqualified, self._settling)
+        bots = strengths.bots
         note = describe(bots[: self._settling.top], known, played.boards)
         matches = self._affordable(played) if any(one.order is Order.OPEN for one in known) else 0
         return Step(self._step(played, bots, known, matches), note)

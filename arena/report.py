@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from arena.clock import TimeControl
 from arena.incremental import kept_notice
-from arena.settings import Tournament
+from arena.schedule import kind_of, least_boards
+from arena.settings import Settings, Tournament, game_of
 from arena.tournament import disqualified_bots
-from leaderboard.standings import Json, document, make_standings
+from arena.verdict import Verdict, find_verdict
+from leaderboard.columns import Columns
+from leaderboard.document import Json, document
+from leaderboard.standings import make_standings
 
 if TYPE_CHECKING:
     from arena.store import Store
@@ -46,33 +50,81 @@ def unfinished(played: int, matches: int) -> str:
     return f"not ended yet, though all {matches:,} matches so far are played: the same command goes on"
 
 
-def stored_document(store: Store, tournament: Tournament, *, anchor: str | None = None) -> dict[str, Json]:
+def stored_document(
+    store: Store, tournament: Tournament, *, anchor: str | None = None, pairs: bool = True
+) -> dict[str, Json]:
     """Return the JSON document of a tournament's leaderboard so far; the seed is in it once the tournament is finished.
 
-    Raises `ValueError` for an anchor without results.
+    With `pairs` it has what is known of each two bots. Raises `ValueError` for an anchor without results.
     """
-    settings = tournament.settings
-    out = disqualified_bots(store, tournament)
-    bots = [entry.name for entry in tournament.entries]
+    results = Columns.of(store.results(tournament.id))
+    standings = make_standings(
+        results,
+        anchor=anchor,
+        bots=[entry.name for entry in tournament.entries],
+        disqualified=disqualified_bots(store, tournament),
+        pairs=pairs,
+    )
+    verdict = find_verdict(store, tournament, results)
+    notes = result_notes(store, tournament)
     return document(
-        make_standings(store.results(tournament.id), anchor=anchor, bots=bots, disqualified=out),
-        tournament=tournament.id,
-        game=settings.game,
-        players=settings.players,
-        sides="partners" if settings.partners else "single",
-        options=settings.options,
-        format=settings.format.value,
-        time={"decision": settings.time.decision, "bank": settings.time.bank},
-        seed_commitment=tournament.seed.commitment,
-        seed=tournament.seed.key.hex() if tournament.finished else None,
-        notes=result_notes(store, tournament),
+        standings, _about(store, tournament, verdict), (verdict.text, *notes) if verdict is not None else notes
     )
 
 
-def document_text(store: Store, named: str | None) -> tuple[Tournament, str]:
+def _about(store: Store, tournament: Tournament, verdict: Verdict | None) -> dict[str, Json]:
+    """Return what was played under which conditions, how far it is, and what it has settled."""
+    settings, progress = tournament.settings, store.progress(tournament.id)
+    return {
+        "tournament": tournament.id,
+        "finished": tournament.finished is not None,
+        "matches": progress.matches,
+        "matches_played": progress.done,
+        "game": settings.game,
+        "players": settings.players,
+        "sides": "partners" if settings.partners else "single",
+        "options": full_options(settings),
+        "format": settings.format.value,
+        "schedule": _schedule(tournament),
+        "settled": None if verdict is None else verdict.settled,
+        "open": [list(pair) for pair in verdict.open] if verdict else [],
+        "ties": [list(pair) for pair in verdict.ties] if verdict else [],
+        "max_faults": settings.faults.max_faults,
+        "fault_policy": "forfeit" if settings.faults.forfeit else "substitute",
+        "independent": settings.independent,
+        "trust_bots": settings.trust_bots,
+        "time": {"decision": settings.time.decision, "bank": settings.time.bank},
+        "seed_commitment": tournament.seed.commitment,
+        "seed": tournament.seed.key.hex() if tournament.finished else None,
+    }
+
+
+def full_options(settings: Settings) -> dict[str, Json]:
+    """Return all options of a tournament's game, those that weren't given too, by name."""
+    return dict(sorted(game_of(settings).options.items()))
+
+
+def _schedule(tournament: Tournament) -> dict[str, Json]:
+    settings, game, settling = tournament.settings, game_of(tournament.settings), tournament.settings.settling
+    kind = str(kind_of(settings, game, len(tournament.entries)))
+    if not settings.contest:
+        kind = "comparison" if settings.comparison else "replay"
+    return {
+        "kind": kind,
+        "boards": least_boards(settings, game) if settings.contest else None,
+        "fill": settings.fill,
+        "gauntlet": settings.gauntlet or None,
+        "until_settled": settling.top if settling else None,
+        "tie_margin": settling.tie_margin if settling else None,
+        "budget": settling.budget if settling else None,
+        "replayed": settings.substitution.tournament if settings.substitution else None,
+    }
+
+
+def document_text(store: Store, named: str | None, *, pairs: bool = True) -> tuple[Tournament, str]:
     """Return a tournament and its document as text: by id or its beginning, else the latest result.
 
     Raises BadInput where there is no such tournament.
     """
     tournament = store.latest_result(contest=True) if named is None else store.tournament(named)
-    return tournament, json.dumps(stored_document(store, tournament), indent=2)
+    return tournament, json.dumps(stored_document(store, tournament, pairs=pairs), separators=(",", ":"))

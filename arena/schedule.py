@@ -84,8 +84,7 @@ def make_schedule(
     sides = len(game.sides)
     _check_bots(settings, game, bots)
     stream = Stream(key, "schedule")
-    deals = len(game.pass_cycle) if settings.format is Format.DUPLICATE else 0
-    wanted = ceil(_boards(settings, sides, deals) / (deals or 1))
+    deals, wanted = _deals(settings, game), _wanted(settings, game)
     names = sorted(bots)
     step = len(circles(sides)) if len(bots) <= sides else 1
     served: list[Match] = []
@@ -101,6 +100,29 @@ def make_schedule(
         Match(number, tuple(names[line_up[place]] for place in circle), deals)
         for number, (line_up, circle) in enumerate(_with_circles(line_ups, len(bots), stream, known), len(served) + 1)
     )
+
+
+def kind_of(settings: Settings, game: Game, bots: int) -> ScheduleKind:
+    """Return how the line-ups of so many bots are made, also where the settings leave that open."""
+    if settings.schedule in (ScheduleKind.GAUNTLET, ScheduleKind.ADAPTIVE):
+        return settings.schedule
+    whole = _round_robin(settings, bots, len(game.sides), _wanted(settings, game))
+    return ScheduleKind.ROUND_ROBIN if whole else ScheduleKind.BALANCED
+
+
+def least_boards(settings: Settings, game: Game) -> int:
+    """Return how many boards each bot plays at least; of an adaptive schedule in its opening."""
+    return _boards(settings, len(game.sides), _deals(settings, game))
+
+
+def _deals(settings: Settings, game: Game) -> int:
+    """Return how many deals a match has; 0 where a table plays a whole game."""
+    return len(game.pass_cycle) if settings.format is Format.DUPLICATE else 0
+
+
+def _wanted(settings: Settings, game: Game) -> int:
+    """Return how many matches each bot plays at least."""
+    return ceil(least_boards(settings, game) / (_deals(settings, game) or 1))
 
 
 def _indices(match: Match, names: Sequence[str]) -> LineUp:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from arena.adaptive import AdaptivePlan, Lead, Strengths
+from arena.adaptive import AdaptivePlan, Lead, Order, Strengths, describe, known_order
 from arena.compare import BUDGET, ComparisonPlan, Finding, other_bot
 from arena.errors import BadInput
 from arena.incremental import completed_schedule
@@ -19,6 +19,7 @@ from arena.results import Result
 from arena.schedule import make_schedule
 from arena.settings import Comparison, Settling, Substitution, Tournament, game_of
 from arena.tournament import disqualified_bots, fixed_plan
+from leaderboard.columns import Columns
 from leaderboard.covariance import NORMAL_95
 from leaderboard.ratings import rate
 from leaderboard.sequential import Look, SequentialTest, board_scores
@@ -72,10 +73,48 @@ def replayed_matches(store: Store, source: Tournament, substitution: Substitutio
     )
 
 
+# --- Answers ---
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a tournament that is to settle something has come to so far."""
+
+    open: tuple[tuple[str, str], ...]
+    """The comparisons that are not settled, the bot that is rated higher first."""
+    ties: tuple[tuple[str, str], ...]
+    """Those that were settled by declaring a tie."""
+    text: str
+    """All of it in a sentence."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is open."""
+        return not self.open
+
+
+def find_verdict(store: Store, tournament: Tournament, results: Columns) -> Verdict | None:
+    """Return what a stored tournament has settled, by its results; None where it was to settle nothing."""
+    settling = tournament.settings.settling
+    if tournament.settings.comparison is not None:
+        answer = comparison_answer(store, tournament)
+        pair = (answer.bot, answer.other)
+        undecided = answer.stronger is None
+        found = "Undecided" if undecided else f"{answer.bot} is {'' if answer.stronger else 'not '}stronger"
+        return Verdict((pair,) * undecided, (), f"{found}: {look_text(*pair, answer.look)}.")
+    if settling is None:
+        return None
+    names = [entry.name for entry in tournament.entries]
+    strengths, known = known_order(rated_strengths(results), names, disqualified_bots(store, tournament), settling)
+    by_order = {order: tuple((one.bot, one.other) for one in known if one.order is order) for order in Order}
+    text = describe(strengths.bots[: settling.top], known, results.boards)
+    return Verdict(by_order[Order.OPEN], by_order[Order.TIED], f"{text[0].upper()}{text[1:]}.")
+
+
 # --- Adaptive schedules ---
 
 
-def rated_strengths(results: Iterable[Result]) -> Strengths:
+def rated_strengths(results: Iterable[Result] | Columns) -> Strengths:
     """Return what the final ratings say of all bots: their order, and how sure each lead is."""
     ratings = rate(results)
 

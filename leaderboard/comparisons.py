@@ -8,6 +8,7 @@ of boards and names, so that no order of results can change a bit of what follow
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -33,10 +34,14 @@ class Comparisons:
     """How many comparisons' worth."""
     score: Floats
     """How much of the weight the first bot won; a tie is half won."""
+    tied: Floats
+    """How much of the weight was tied."""
     deals: Floats
     """The weight times the deals that it covers."""
     lead: Floats
     """By how many penalty points the first bot was ahead (had fewer), times the weight."""
+    count: Whole
+    """On how many boards they met: 1 until boards are added up."""
 
     @classmethod
     def of(cls, columns: Columns) -> Comparisons:
@@ -45,7 +50,9 @@ class Comparisons:
         whole = math.lcm(*np.flatnonzero(np.bincount(others)).tolist())
         nothing = (slice(0, 0), slice(0, 0))
         parts = [_compare(columns, *portion, whole // others) for portion in columns.portions() or [nothing]]
-        board, first, second, weight, won, deals, lead = (np.concatenate(column) for column in zip(*parts, strict=True))
+        board, first, second, weight, won, tied, deals, lead = (
+            np.concatenate(column) for column in zip(*parts, strict=True)
+        )
         return cls(
             bots=len(columns.bots),
             board=renumber(board),
@@ -53,8 +60,10 @@ class Comparisons:
             second=second,
             weight=weight / whole,
             score=won / (2 * whole),
+            tied=tied / whole,
             deals=deals / whole,
             lead=lead / whole,
+            count=np.ones_like(board),
         )
 
     @property
@@ -66,13 +75,53 @@ class Comparisons:
         """Add up all boards: one entry for each two bots that met."""
         groups = Groups.of(self.first * self.bots + self.second)
         first, second = np.divmod(groups.keys, self.bots)
-        sums = (groups.sum(values) for values in (self.weight, self.score, self.deals, self.lead))
-        return Comparisons(self.bots, np.zeros_like(first), first, second, *sums)
+        return Comparisons(
+            bots=self.bots,
+            board=np.zeros_like(first),
+            first=first,
+            second=second,
+            weight=groups.sum(self.weight),
+            score=groups.sum(self.score),
+            tied=groups.sum(self.tied),
+            deals=groups.sum(self.deals),
+            lead=groups.sum(self.lead),
+            count=groups.sum(self.count),
+        )
+
+    def meetings(self, pairs: Iterable[tuple[int, int]]) -> list[Meeting | None]:
+        """Return, for each pair of bots, how the first did against the other, boards being added up; None if they never met."""
+        places = {pair: place for place, pair in enumerate(zip(self.first.tolist(), self.second.tolist(), strict=True))}
+        found = []
+        for bot, other in pairs:
+            place = places.get((min(bot, other), max(bot, other)))
+            met = None if place is None else self._meeting(place)
+            found.append(met.turned() if met and bot > other else met)
+        return found
+
+    def _meeting(self, place: int) -> Meeting:
+        weight, tied = float(self.weight[place]), float(self.tied[place])
+        won = float(self.score[place]) - tied / 2
+        return Meeting(int(self.count[place]), won / weight, tied / weight, (weight - tied - won) / weight)
 
     def by_board_and_bot(self, values: Floats) -> tuple[Whole, Whole, Floats]:
         """Add up values, plus for the first bot and minus for the second: boards, bots and sums, in that order."""
         groups = Groups.of(np.concatenate((self.board * self.bots + self.first, self.board * self.bots + self.second)))
         return *np.divmod(groups.keys, self.bots), groups.sum(np.concatenate((values, -values)))
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """How one bot did against another at the tables where both sat."""
+
+    boards: int
+    wins: float
+    """The share in which it was ahead."""
+    ties: float
+    losses: float
+
+    def turned(self) -> Meeting:
+        """Return how the other one did."""
+        return Meeting(self.boards, self.losses, self.ties, self.wins)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,11 +146,11 @@ class Groups:
 
 
 def _compare(columns: Columns, tables: slice, sides: slice, weights: Whole) -> tuple[Whole, ...]:
-    """Compare sides at some tables, by how far apart they sit: board, first, second, weight, won halves, deals and lead."""
+    """Compare sides at some tables, by how far apart they sit: board, first, second, weight, won halves, ties, deals and lead."""
     table, bot, place, points = (
         column[sides] for column in (columns.table, columns.bot, columns.place, columns.points)
     )
-    found = [(np.empty(0, np.int64),) * 5]
+    found = [(np.empty(0, np.int64),) * 6]
     for apart in range(1, int(np.bincount(table - tables.start).max(initial=1))):
         here = np.flatnonzero((table[:-apart] == table[apart:]) & (bot[:-apart] != bot[apart:]))
         swapped = bot[here] > bot[here + apart]
@@ -112,6 +161,7 @@ def _compare(columns: Columns, tables: slice, sides: slice, weights: Whole) -> t
                 (columns.board[table[here]] * len(columns.bots) + bot[first]) * len(columns.bots) + bot[second],
                 weight,
                 weight * (1 + np.sign(place[second] - place[first])),
+                weight * (place[second] == place[first]),
                 weight * columns.deals[table[here]],
                 weight * (points[second] - points[first]),
             )

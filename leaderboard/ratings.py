@@ -32,7 +32,7 @@ from leaderboard.bootstrap import scatter
 from leaderboard.bradley_terry import ELO, expected, fit, information
 from leaderboard.chance import Differences, Spread
 from leaderboard.columns import Columns, Whole
-from leaderboard.comparisons import Comparisons, Floats
+from leaderboard.comparisons import Comparisons, Floats, Meeting
 from leaderboard.covariance import NORMAL_95, boards_met, clustered, widening
 from leaderboard.points import relative_points
 
@@ -82,6 +82,7 @@ class Ratings:
     bootstrap: bool
     """Whether errors come from a bootstrap over boards."""
     seed: int
+    _total: Comparisons = field(repr=False, compare=False)
     _elo: Floats = field(repr=False, compare=False)
     _group: Whole = field(repr=False, compare=False)
     _known: NDArray[np.bool_] = field(repr=False, compare=False)
@@ -99,6 +100,10 @@ class Ratings:
     def points_difference(self, bot: str, other: str) -> tuple[float, float] | None:
         """Return how many points a deal the bot costs more than the other, as `difference` does for Elo."""
         return self._difference(bot, other, self._points, self._points_covariance)
+
+    def meetings(self, pairs: Iterable[tuple[str, str]]) -> list[Meeting | None]:
+        """Return, for each pair, how the first bot did against the other at their tables; None if they never met."""
+        return self._total.meetings((self._index(bot), self._index(other)) for bot, other in pairs)
 
     def chances(self, pairs: Iterable[tuple[str, str]]) -> list[float | None]:
         """Return, for each pair, how likely the first bot is truly the stronger one; None where the results don't say it.
@@ -229,6 +234,7 @@ def rate(
         ),
         bootstrap=bootstrap,
         seed=seed,
+        _total=total,
         _elo=elo,
         _group=group,
         _known=met > 1,

@@ -87,5 +87,11 @@ class Signs:
             return UNKNOWN
         return ">99%" if chance > 0.99 else f"{100 * chance:.0f}%"
 
+    def chance(self, chance: float | None) -> str:
+        """Write any chance in per cent, without the sign; nothing is ever certain."""
+        if chance is None:
+            return "?"
+        return ">99" if chance > 0.99 else "<1" if chance < 0.01 else f"{100 * chance:.0f}"
+
     def _with_minus(self, text: str) -> str:
         return text if self.ascii_only else text.replace("-", "−")

@@ -1,4 +1,4 @@
-"""Standings: results and their ratings as ordered rows, and as the document that `arena tournament --json` prints.
+"""Standings: results and their ratings as ordered rows.
 
 Rows are ordered by rating, then by points per deal, fewer first. Bots equal in both share a rank and stand by name. Ratings
 are compared in millionths of an Elo, so that no rounding error of the arithmetic orders anybody.
@@ -6,22 +6,17 @@ are compared in millionths of an Elo, so that no rounding error of the arithmeti
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arena.results import Result
 from leaderboard.columns import Columns
+from leaderboard.pairs import Pair, make_pairs
 from leaderboard.ratings import Rating, Ratings, rate
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-
-_ELO_DECIMALS = 2
-_DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +66,8 @@ class Standings:
     bootstrap: bool
     """Whether errors come from a bootstrap over boards, as they do with few boards."""
     anchor: str | None
+    pairs: tuple[Pair, ...] | None = None
+    """What is known of each two bots, where that was asked for; the rows' order is theirs, the disqualified coming last."""
 
 
 def make_standings(
@@ -79,6 +76,7 @@ def make_standings(
     anchor: str | None = None,
     bots: Iterable[str] = (),
     disqualified: Iterable[str] = (),
+    pairs: bool = False,
     seed: int = 0,
 ) -> Standings:
     """Rate all bots, on all boards and on the clean ones, and put them in order.
@@ -97,6 +95,7 @@ def make_standings(
     listed = (*ratings.ratings, *unplayed)
     unrated = [rating for rating in listed if rating.elo is None and rating.bot not in out]
     clean_by_bot = {rating.bot: rating for rating in clean.ratings}
+    order = [*ranked, *(rating for rating in ratings.ratings if rating.bot in out)]
     return Standings(
         rows=_ranked_rows(ranked, ratings, clean_by_bot)
         + tuple(_row(rating, clean_by_bot.get(rating.bot)) for rating in unrated),
@@ -106,66 +105,8 @@ def make_standings(
         groups=ratings.groups,
         bootstrap=ratings.bootstrap,
         anchor=anchor,
+        pairs=make_pairs(ratings, [rating.bot for rating in order]) if pairs else None,
     )
-
-
-def document(
-    standings: Standings,
-    *,
-    tournament: str,
-    game: str,
-    players: int,
-    sides: str,
-    options: Mapping[str, bool | int | str | None],
-    format: str,  # noqa: A002  the word of the settings and of the JSON
-    time: Mapping[str, float],
-    seed_commitment: str,
-    seed: str | None,
-    notes: Sequence[str] = (),
-) -> dict[str, Json]:
-    """Return the standings as plain JSON, floats rounded, so that equal standings give equal bytes.
-
-    The time has the seconds for a `decision`, and the `bank`, a player's extra seconds a table. The seed is None until it is
-    published. Notes are sentences that belong to the result, such as that the seed isn't secret.
-    """
-    return {
-        "tournament": tournament,
-        "game": game,
-        "players": players,
-        "sides": sides,
-        "options": dict(sorted(options.items())),
-        "format": format,
-        "time": dict(time),
-        "seed_commitment": seed_commitment,
-        "seed": seed,
-        "boards": standings.boards,
-        "clean_boards": standings.clean_boards,
-        "anchor": standings.anchor,
-        "errors": "bootstrap" if standings.bootstrap else "sandwich",
-        "groups": [list(group) for group in standings.groups],
-        "standings": [_plain(row) for row in standings.rows],
-        "disqualified": [_plain(row) for row in standings.disqualified],
-        "notes": list(notes),
-    }
-
-
-def read_document(values: Mapping[str, Any]) -> Standings:
-    """Make standings of the document that `document` returned, with its rounded numbers."""
-    return Standings(
-        rows=tuple(map(_read_row, values["standings"])),
-        disqualified=tuple(map(_read_row, values["disqualified"])),
-        boards=values["boards"],
-        clean_boards=values["clean_boards"],
-        groups=tuple(map(tuple, values["groups"])),
-        bootstrap=values["errors"] == "bootstrap",
-        anchor=values["anchor"],
-    )
-
-
-def _read_row(values: Mapping[str, Any]) -> Row:
-    known: dict[str, Any] = {field.name: values[field.name] for field in fields(Row)}
-    tuples = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-    return Row(**(known | tuples))
 
 
 def unseparated_runs(separable: NDArray[np.bool_]) -> list[range]:
@@ -259,13 +200,3 @@ def _row(
         clean_error=clean.error if clean else None,
         clean_boards=clean.boards if clean else 0,
     )
-
-
-def _plain(row: Row) -> dict[str, Json]:
-    return {field.name: _rounded(field.name, getattr(row, field.name)) for field in fields(row)}
-
-
-def _rounded(name: str, value: Json | tuple[int, ...]) -> Json:
-    if isinstance(value, float):
-        return round(value, _ELO_DECIMALS if "elo" in name or name in ("error", "clean_error") else _DECIMALS) + 0.0
-    return list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""Standings for people: a table for terminals, and CSV.
+"""Standings for people: a table for terminals.
 
 The table fits the width it is given: columns that matter less give way first, then long names lose their middles. Where the
 output's encoding lacks a character, plain ASCII stands in for it.
@@ -6,10 +6,8 @@ output's encoding lacks a character, plain ASCII stands in for it.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from rich.box import Box
 from rich.cells import cell_len
@@ -59,16 +57,6 @@ class Leaderboard:
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         return Measurement(min(40, options.max_width), options.max_width)
-
-
-def csv_text(standings: Standings) -> str:
-    """Return the standings as CSV: a header line and a line a bot, empty where the results don't say something."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Row)])
-    for row in (*standings.rows, *standings.disqualified):
-        writer.writerow([_csv_cell(getattr(row, field.name)) for field in fields(Row)])
-    return text.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +229,3 @@ def _warnings(standings: Standings) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _csv_cell(value: object) -> object:
-    return " ".join(str(part) for part in value) if isinstance(value, tuple) else "" if value is None else value

@@ -40,7 +40,7 @@ LEVELS = (
         "conformance",
         "submission",
     ),
-    *("leaderboard", "report", "verdict", "client", "server", "cli", "__main__"),
+    *("leaderboard", "verdict", "report", "client", "server", "cli", "__main__"),
 )
 """The modules of arena, and leaderboard as a whole, each above all that it may import."""
 
@@ -71,7 +71,7 @@ ALLOWED = {
     "ruamel": {"document"},
     "numpy": {"leaderboard"},
     "click": {"cli"},
-    "rich": {"cli", "leaderboard.signs", "leaderboard.terminal"},
+    "rich": {"cli", "leaderboard.signs", "leaderboard.terminal", "leaderboard.matrix"},
 }
 """Where each package from elsewhere may be imported."""
 

@@ -62,7 +62,7 @@ def test_prizes_are_given_for_the_final_and_not_for_the_latest() -> None:
     section = PAGE.partition("## Prize-giving")[2].partition("\n## ")[0]
     commands = re.findall(r"^ {4}(arena .*)$", section, re.MULTILINE)
 
-    assert len(commands) == 5
+    assert len(commands) == 6
     assert all(" ID " in command for command in commands)
 
 

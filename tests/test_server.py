@@ -69,7 +69,7 @@ async def events_of(
 
 async def test_a_server_plays_what_the_command_line_would(address: str, tmp_path: Path) -> None:
     events = await events_of(address)
-    document, _ = await leaderboard_of_server(ServerAddress(address), None)
+    document, _ = await leaderboard_of_server(ServerAddress(address), None, pairs=True)
 
     assert isinstance(events[0], Started)
     assert isinstance(events[-1], Finished)

@@ -26,6 +26,7 @@ from arena.errors import ArenaError, BadConfig, Interrupted
 
 INTERRUPTED: Final = 3
 BAD_INPUT: Final = 2
+UNDECIDED: Final = 4
 ARENA_FAULT: Final = 70
 
 COMMANDS: Final[Mapping[str, str]] = {

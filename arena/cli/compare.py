@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from arena.cli import UNDECIDED
 from arena.cli.numbers import WholeNumber
 from arena.cli.options import (
     PACE,
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     from arena.verdict import Answer
     from leaderboard.signs import Signs
 
-EXIT_CODES: Final = {True: 0, False: 1, None: 4}
+SCHEMA: Final = 1
+"""The version of the JSON document, which `arena/comparison.schema.json` describes."""
+
+EXIT_CODES: Final = {True: 0, False: 1, None: UNDECIDED}
 """The exit code by whether the bot is stronger."""
 
 EXAMPLE = """\b
@@ -174,16 +178,19 @@ def verdict_text(answer: Answer, signs: Signs) -> str:
 
 
 def _document(store: Store, tournament: Tournament, answer: Answer) -> dict[str, Any]:
-    from arena.report import result_notes
+    from arena.report import full_options, result_notes
 
     settings, look = tournament.settings, answer.look
     test = settings.comparison
     assert test is not None
     faults = [fault.bot for fault in store.faults(tournament.id)]
     return {
+        "schema": SCHEMA,
         "tournament": tournament.id,
         "game": settings.game,
         "players": settings.players,
+        "sides": "partners" if settings.partners else "single",
+        "options": full_options(settings),
         "format": settings.format.value,
         "seed_commitment": tournament.seed.commitment,
         "seed": tournament.seed.key.hex() if tournament.finished else None,

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.chosen_tournament import in_play_text
 from arena.cli.options import server_of, server_options, store_option
-from arena.cli.output import make_console, print_json, print_note
+from arena.cli.output import make_console, print_json
+from arena.cli.standings import Form, print_document
 from arena.errors import BadInput
 
 if TYPE_CHECKING:
     from arena.client import ServerAddress
     from arena.competition import ListedTournament
     from arena.store import Store
-    from leaderboard.terminal import Leaderboard
 
 EXAMPLE = """\b
 Examples:
   arena leaderboard
   arena leaderboard 3f9a --csv > leaderboard.csv
   arena leaderboard 3f9a --simultaneous
+  arena leaderboard --pairs
   arena leaderboard --server arena.example.org:443 --json
 """
 
@@ -37,6 +36,7 @@ Examples:
 @click.option("--simultaneous", is_flag=True, help="Show ranks that hold with 95 % all at once, as prizes need them.")
 @click.option("--json", "as_json", is_flag=True, help="Print the document of `arena tournament --json`.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a line a bot.")
+@click.option("--pairs", is_flag=True, help="Print the chance to be the stronger of each two; with --csv, all of them.")
 @click.option("--list", "as_list", is_flag=True, help="List all tournaments, the latest last.")
 @server_options()
 def command(
@@ -46,6 +46,7 @@ def command(
     simultaneous: bool,
     as_json: bool,
     as_csv: bool,
+    pairs: bool,
     as_list: bool,
     **given: Any,
 ) -> None:
@@ -56,18 +57,18 @@ def command(
     server = server_of(given)
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other: leave one of them out.")
+    form = Form(as_json=as_json, as_csv=as_csv, pairs=pairs, simultaneous=simultaneous)
     if server is not None:
-        if anchor is not None or as_csv:
+        if anchor is not None:
             raise click.UsageError(
-                "A server gives the leaderboard as it is: leave --anchor and --csv out, or name a database with"
-                " --store."
+                "A server gives the leaderboard as it is: leave --anchor out, or name a database with --store."
             )
         if as_list:
             from arena.client import list_tournaments
 
             _print_list(asyncio.run(list_tournaments(server))[::-1], as_json=as_json)
             return
-        print_server_leaderboard(server, tournament, as_json=as_json, simultaneous=simultaneous)
+        print_server_leaderboard(server, tournament, form)
         return
     from arena.store import Store
 
@@ -75,7 +76,7 @@ def command(
         if as_list:
             _print_list([opened.listed(each) for each in opened.tournaments()], as_json=as_json)
             return
-        print_leaderboard(opened, tournament, anchor=anchor, as_json=as_json, as_csv=as_csv, simultaneous=simultaneous)
+        print_leaderboard(opened, tournament, form, anchor=anchor)
 
 
 def _print_list(tournaments: Sequence[ListedTournament], *, as_json: bool) -> None:
@@ -109,71 +110,27 @@ def _print_list(tournaments: Sequence[ListedTournament], *, as_json: bool) -> No
     make_console().print(table)
 
 
-def print_leaderboard(
-    store: Store,
-    tournament: str | None,
-    *,
-    anchor: str | None = None,
-    as_json: bool = False,
-    as_csv: bool = False,
-    simultaneous: bool = False,
-) -> None:
-    """Print a stored tournament's leaderboard to stdout; raise BadInput for an unknown tournament or anchor."""
+def print_leaderboard(store: Store, tournament: str | None, form: Form, *, anchor: str | None = None) -> dict[str, Any]:
+    """Print a stored tournament's leaderboard to stdout, and return its document.
+
+    Raises BadInput for an unknown tournament or anchor.
+    """
     from arena.report import stored_document
 
     found = store.latest_result(contest=True) if tournament is None else store.tournament(tournament)
     try:
-        values = stored_document(store, found, anchor=anchor)
+        values = stored_document(store, found, anchor=anchor, pairs=form.needs_pairs)
     except ValueError as error:
         raise BadInput(str(error)) from error
-    later = store.in_play(found) if tournament is None else None
-    _print_document(values, later, as_json=as_json, as_csv=as_csv, simultaneous=simultaneous)
+    print_document(values, form, store.in_play(found) if tournament is None else None)
+    return values
 
 
-def make_leaderboard(values: Mapping[str, Any], *, simultaneous: bool = False) -> Leaderboard:
-    """Return the leaderboard of a document as rich can print it, with ranks that hold one by one or simultaneously."""
-    from arena.games.options import format_option
-    from leaderboard.standings import read_document
-    from leaderboard.terminal import Leaderboard
-
-    given = ", ".join(f"{name} {format_option(value)}" for name, value in values["options"].items())
-    game = f"{values['game']} ({given})" if given else values["game"]
-    sides = ", partners" if values["sides"] == "partners" else ""
-    games = ", whole games" if values["format"] == "game" else ""
-    title = f"{game} · {values['players']} players{sides}{games} · tournament {values['tournament']}"
-    return Leaderboard(read_document(values), title, tuple(values["notes"]), simultaneous=simultaneous)
-
-
-def print_server_leaderboard(
-    server: ServerAddress, tournament: str | None, *, as_json: bool, simultaneous: bool = False
-) -> None:
-    """Print a server's leaderboard to stdout."""
+def print_server_leaderboard(server: ServerAddress, tournament: str | None, form: Form) -> dict[str, Any]:
+    """Print a server's leaderboard to stdout, and return its document."""
     from arena.client import leaderboard_of_server
 
-    text, later = asyncio.run(leaderboard_of_server(server, tournament))
-    _print_document(json.loads(text), later, as_json=as_json, simultaneous=simultaneous)
-
-
-def _print_document(
-    values: Mapping[str, Any],
-    later: ListedTournament | None,
-    *,
-    as_json: bool = False,
-    as_csv: bool = False,
-    simultaneous: bool = False,
-) -> None:
-    """Print a leaderboard, and a line on a later tournament that is in play: on stderr where programs read the rest."""
-    if as_json:
-        print_json(values)
-    elif as_csv:
-        from leaderboard.standings import read_document
-        from leaderboard.terminal import csv_text
-
-        sys.stdout.write(csv_text(read_document(values)))
-    else:
-        told = [in_play_text(later)] if later else []
-        noted = {**values, "notes": [*values["notes"], *told]}
-        make_console().print(make_leaderboard(noted, simultaneous=simultaneous))
-        return
-    if later:
-        print_note(in_play_text(later))
+    text, later = asyncio.run(leaderboard_of_server(server, tournament, pairs=form.needs_pairs))
+    values: dict[str, Any] = json.loads(text)
+    print_document(values, form, later)
+    return values

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from arena.cli import UNDECIDED
 from arena.cli.leaderboard import print_leaderboard
 from arena.cli.options import (
     PACE,
@@ -32,6 +33,7 @@ from arena.cli.options import (
 )
 from arena.cli.output import print_note
 from arena.cli.playing import pace_of, play_and_show
+from arena.cli.standings import Form
 from arena.errors import BadInput, Interrupted
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ Examples:
   arena tournament --bots bots.yaml
   arena tournament --bots bots.yaml --game heartswitch --players 3
   arena tournament --bots bots.yaml --option moon=26 --json > result.json
+  arena tournament --bots bots.yaml --until-settled 3 --budget 5000
+
+Exit codes: 0 done, 4 --until-settled is open when the budget is spent.
 """
 
 
@@ -87,7 +92,7 @@ schedule_options = in_order(
 )
 @server_options(usual=False)
 @json_option
-def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
+def command(path: Path, store: str, as_json: bool, **given: Any) -> int:
     """Play a tournament between the bots of a bots.yaml and show its leaderboard.
 
     Without a bots.yaml, or if it lists no bots, those play that were submitted (`arena submit`), and where they are too few
@@ -107,11 +112,12 @@ def command(path: Path, store: str, as_json: bool, **given: Any) -> None:
         raise click.UsageError("--resume and --fresh exclude each other: leave one of them out.")
     if server is not None:
         _refuse_local_options(click.get_current_context())
-        _play_on_server(server, path, overrides, how, as_json=as_json)
+        values = _play_on_server(server, path, overrides, how, as_json=as_json)
     else:
         if os.environ.get(USUAL_SERVER):
             print_note(f"it is played here: {USUAL_SERVER} is for the other commands, --server has it played there")
-        _play_here(path, store, overrides, how, as_json=as_json)
+        values = _play_here(path, store, overrides, how, as_json=as_json)
+    return UNDECIDED if values["settled"] is False else 0
 
 
 def _refuse_local_options(context: click.Context) -> None:
@@ -127,7 +133,7 @@ def _refuse_local_options(context: click.Context) -> None:
 
 def _play_here(
     path: Path, store_url: str, overrides: Mapping[str, Any], how: Mapping[str, Any], *, as_json: bool
-) -> None:
+) -> dict[str, Any]:
     from arena.store import Store
 
     config = None if how["submitted"] or (not path.is_file() and not how["named"]) else _named_bots(path, overrides)
@@ -156,7 +162,7 @@ def _play_here(
             )
 
         tournament = play_and_show(play, lambda tournament: _current_leaderboard(store, tournament), grows=grows)
-        print_leaderboard(store, tournament, as_json=as_json)
+        return print_leaderboard(store, tournament, Form(as_json=as_json))
 
 
 def _named_bots(path: Path, overrides: Mapping[str, Any]) -> Config | None:
@@ -204,16 +210,16 @@ def _submitted_bots(
 
 
 def _current_leaderboard(store: Store, tournament: str) -> RenderableType:
-    from arena.cli.leaderboard import make_leaderboard
+    from arena.cli.standings import make_leaderboard
     from arena.report import stored_document
 
-    values = stored_document(store, store.tournament(tournament))
+    values = stored_document(store, store.tournament(tournament), pairs=False)
     return make_leaderboard({**values, "notes": []})  # the bar above it says how far it is
 
 
 def _play_on_server(
     server: ServerAddress, path: Path, overrides: Mapping[str, Any], how: Mapping[str, Any], *, as_json: bool
-) -> None:
+) -> dict[str, Any]:
     from arena.cli.leaderboard import print_server_leaderboard
     from arena.client import run_on_server
     from arena.document import read_file
@@ -245,4 +251,4 @@ def _play_on_server(
 
     left = f"the server plays on: `arena leaderboard --server {server.address}` shows how far it is"
     tournament = play_and_show(play, lambda _tournament: None, stopping="leaving the server", stopped=left)
-    print_server_leaderboard(server, tournament, as_json=as_json)
+    return print_server_leaderboard(server, tournament, Form(as_json=as_json))

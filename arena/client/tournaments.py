@@ -91,12 +91,14 @@ async def list_tournaments(server: ServerAddress) -> list[ListedTournament]:
     return [decode_tournament(tournament) for page in found for tournament in page.tournaments]
 
 
-async def leaderboard_of_server(server: ServerAddress, tournament: str | None) -> tuple[str, ListedTournament | None]:
+async def leaderboard_of_server(
+    server: ServerAddress, tournament: str | None, *, pairs: bool = False
+) -> tuple[str, ListedTournament | None]:
     """Return a server's leaderboard as the JSON document of `arena tournament --json`, the latest if none is named.
 
-    With it comes a later tournament that is in play, where there is one.
+    With `pairs` it has what is known of each two bots. With it comes a later tournament that is in play, where there is one.
     """
-    request = arena_pb2.GetLeaderboardRequest(tournament=tournament or "")
+    request = arena_pb2.GetLeaderboardRequest(tournament=tournament or "", pairs=pairs)
     response = await call(
         server, lambda stub, metadata: stub.GetLeaderboard(request, timeout=UNARY_LIMIT, metadata=metadata)
     )

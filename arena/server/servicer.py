@@ -93,7 +93,9 @@ class ArenaServicer(arena_pb2_grpc.ArenaServiceServicer):
         """Compute the leaderboard from the store."""
         response = arena_pb2.GetLeaderboardResponse()
         async with self._gate.call(context, Right.READ), _finding(request.tournament):
-            found, response.document = await asyncio.to_thread(document_text, self._store, request.tournament or None)
+            found, response.document = await asyncio.to_thread(
+                partial(document_text, self._store, request.tournament or None, pairs=request.pairs)
+            )
             response.tournament = found.id
             if not request.tournament and (later := self._store.in_play(found)):
                 response.in_play.CopyFrom(encode_tournament(later))

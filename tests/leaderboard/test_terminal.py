@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 
@@ -13,7 +12,7 @@ from rich.console import Console
 
 from arena.results import Result
 from leaderboard.standings import Standings, make_standings
-from leaderboard.terminal import Leaderboard, csv_text
+from leaderboard.terminal import Leaderboard
 
 LONG = ["a-bot-with-a-very-long-name-that-goes-on-and-on-v1", "a-bot-with-a-very-long-name-that-goes-on-and-on-v2"]
 NAMES = [*LONG, "日本のボットと長い長い名前のボット", "[red]markup[/red]", "e", "f", "g", "h", "i", "j", "k", "l"]
@@ -167,14 +166,3 @@ def test_disqualified_bots_are_named() -> None:
 
 def test_no_results_are_said_to_be_none() -> None:
     assert "No results yet." in shown([])
-
-
-def test_csv_has_a_line_a_bot_and_empty_cells_for_the_unknown() -> None:
-    results = [*play("abcd", 30), *(result(99, ['x,"y"', "a"], (0, 1)) for _ in range(1))]
-
-    rows = list(csv.DictReader(io.StringIO(csv_text(make_standings(results)))))
-
-    assert sorted(row["bot"] for row in rows) == ["a", "b", "c", "d", 'x,"y"']
-    (unknown,) = (row for row in rows if row["bot"] == 'x,"y"')
-    assert (unknown["error"], unknown["rank_interval"]) == ("", "")
-    assert float(unknown["elo"]) > 1500
