@@ -96,15 +96,11 @@ def contents(folder: Path, command: Iterable[str] = (), pack: Iterable[str] = ()
 def cure_of_missing(left_out: Iterable[LeftOut], text: str) -> str:
     """Return what is to be done where a failure's text names a file that a .gitignore leaves out; empty where it names none."""
     for one in left_out:
-        names = (
-            {re.escape(one.name), re.escape(PurePosixPath(one.name).name)}
-            if one.name[-1] != "/"
-            else {re.escape(one.name)}
-        )
-        if one.rule.endswith(".gitignore") and re.search(rf"(?<![\w.-])({'|'.join(names)})(?![\w-])", text):
-            return (
-                f"{one.name} is left out, by {one.rule}: list it under `pack` in {MANIFEST}, as in pack: [{one.name}]"
-            )
+        whole = one.name.endswith("/")
+        shown = re.escape(one.name if whole else PurePosixPath(one.name).name) + ("" if whole else r"(?![\w-]|\.\w)")
+        if one.rule.endswith(".gitignore") and re.search(rf"(?<![\w.-]){shown}", text):
+            place = f"list it under `pack` in {MANIFEST}, as in pack: [{one.name}]"
+            return f"{one.name} is left out, by {one.rule}: {place}"
     return ""
 
 
