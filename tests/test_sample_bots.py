@@ -91,7 +91,7 @@ async def play_legally(game: Game, deals: int) -> None:
         assert sum(len(answer.cards) for _asked, answer in history if _asked.phase is Phase.PLAYING) == len(game.deck)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @every_game
 async def test_every_choice_is_legal(game: Game) -> None:
     await play_legally(game, 300)
@@ -193,6 +193,7 @@ async def test_who_counts_takes_a_heart_to_stop_a_moon() -> None:
     assert await chosen("careful", decision(deal, 0)) == "2C"
 
 
+@pytest.mark.few(12)
 @every_game
 @every_bot
 async def test_choices_depend_on_the_decision_alone(game: Game, name: str) -> None:

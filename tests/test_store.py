@@ -341,6 +341,7 @@ def _writer(path: Path, **options: object) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+@pytest.mark.slow
 def test_killed_process_leaves_whole_matches(path: Path) -> None:
     chance = random.Random(7)
     count = 150

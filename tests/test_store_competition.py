@@ -326,6 +326,7 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_of_many_processes_that_want_a_name_at_once_one_gets_it(store: Store) -> None:
     outcomes = run_at_once(_CLAIM, store, "abc")
 

@@ -47,6 +47,7 @@ def test_the_generator_writes_exactly_these_lines(written: list[str]) -> None:
     assert list(load_generator().lines()) == written
 
 
+@pytest.mark.slow
 def test_careful_makes_these_choices_from_what_is_on_the_wire(vectors: list[dict[str, Any]]) -> None:
     generator = load_generator()
     careful = generator.load_careful()

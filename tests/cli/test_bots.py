@@ -62,6 +62,7 @@ async def test_versions_are_shown_with_cause_and_cure(tmp_path: Path) -> None:
         assert part in done.stdout
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

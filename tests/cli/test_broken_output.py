@@ -55,6 +55,7 @@ def left_nothing(folder: Path) -> bool:
     return not list(folder.glob("arena.db*"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arguments", "code", "done", "readers"),
     [

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from programs import Arena, arena_in
 
+from arena.cli import run
+
 ROOT = Path(__file__).parents[2]
 
 BOTS = """
@@ -83,8 +85,19 @@ def test_another_question_is_another_run_on_deals_of_its_own(arena: Arena) -> No
         (("good", "bad", "--players", "9"), "--players: "),
     ],
 )
-def test_what_cannot_be_compared_is_refused_with_a_cure(arena: Arena, arguments: tuple[str, ...], message: str) -> None:
-    ran = arena("compare", *arguments)
+def test_what_cannot_be_compared_is_refused_with_a_cure(
+    arena: Arena,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    del arena
+    monkeypatch.chdir(tmp_path)
 
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert message in ran.stderr
+    assert run(["compare", *arguments]) == 2
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert message in told.err

@@ -227,6 +227,7 @@ def test_a_folder_that_cannot_be_is_refused(
     assert files_in(tmp_path) == {"file"}
 
 
+@pytest.mark.slow
 def test_what_is_played_and_submitted_in_a_project_does_not_change_its_bot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

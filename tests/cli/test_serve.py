@@ -22,6 +22,7 @@ def catches(pid: int, number: signal.Signals) -> bool:
     return bool(int(caught, 16) >> (number - 1) & 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_when_told_to_even_if_nobody_reads_what_it_says(tmp_path: Path, number: signal.Signals) -> None:
     command = (sys.executable, "-m", "arena", "serve", "--listen", "127.0.0.1:0")

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,8 +92,8 @@ def test_piped_output_has_no_control_codes_and_fits_80_columns(arena: Arena) -> 
     assert max(map(len, ran.stdout.splitlines())) <= 80
 
 
-def test_a_cp1252_console_does_not_die(arena: Arena) -> None:
-    ran = arena("tournament", PYTHONIOENCODING="cp1252")
+def test_a_cp1252_console_does_not_die(first: tuple[Path, str]) -> None:
+    ran = arena_in(first[0])("tournament", PYTHONIOENCODING="cp1252")
 
     assert ran.returncode == 0
     assert "Elo" in ran.stdout
@@ -236,6 +237,7 @@ def wait_for_child(process: subprocess.Popen[str]) -> None:
     """Wait until it has started something."""
     while not descendants(process.pid):
         assert process.poll() is None
+        time.sleep(0.01)
 
 
 @pytest.mark.slow

@@ -41,6 +41,7 @@ def said_and_true(draw: Draw, bots: int, boards: int, pools: int) -> tuple[Float
     return np.concatenate(said), np.concatenate(true).astype(np.float64)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("boards", [4, 240])
 @pytest.mark.parametrize("bots", [4, 8, 20])
 @pytest.mark.parametrize(

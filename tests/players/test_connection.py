@@ -173,6 +173,7 @@ async def test_an_instance_is_started_again_so_often_and_no_more(
     assert "given up after 2 restarts: exited with code 1 while it was being asked" in details[3]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("at_once", [1, 8])
 @pytest.mark.parametrize(
     "way",

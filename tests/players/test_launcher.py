@@ -129,6 +129,7 @@ async def test_a_folder_too_long_for_a_socket_is_refused(setup: Setup, tmp_path:
         await launcher.player(Entry("rogue", command=("python",), directory=tmp_path), "0").start()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [*ODD_NAMES, "a,comma", "long" * 30])
 async def test_a_bot_is_reached_whatever_tmpdir_is_called(
     setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
