@@ -29,7 +29,12 @@ UNARY_LIMIT: Final = 60.0
 """Seconds that a call with one answer may take."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
-_OPTIONS: Final = (("grpc.enable_http_proxy", 0), ("grpc.initial_reconnect_backoff_ms", 200))
+_LARGEST_ANSWER: Final = 64 << 20  # a leaderboard with all pairs of 200 bots is 4 MB
+_OPTIONS: Final = (
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.max_receive_message_length", _LARGEST_ANSWER),
+)
 _LOCAL_OPTIONS: Final = (*_OPTIONS, ("grpc.default_authority", "localhost"))
 
 
