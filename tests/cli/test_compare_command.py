@@ -49,7 +49,7 @@ def test_the_verdict_is_a_line_and_an_exit_code(
     assert ran.stdout.startswith(verdict)
     assert "boards" in ran.stdout.splitlines()[0]
     assert "note: after 48 boards" in ran.stderr
-    assert "match 12, " in ran.stderr
+    assert "table 24, " in ran.stderr
 
 
 @pytest.mark.slow
