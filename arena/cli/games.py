@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,7 +39,7 @@ def command(name: str | None, players: int | None, as_json: bool) -> None:
         if as_json:
             print_json([_as_values(game) for game in games])
         else:
-            make_console().print(_list_of_games(games))
+            _print_list(games)
         return
     game = _usual_game(name, players)
     if as_json:
@@ -84,13 +85,35 @@ def _as_values(game: Game) -> dict[str, Any]:
     }
 
 
-def _list_of_games(games: list[Game]) -> Table:
-    table = _plain_table("game", "players", "with partners", "options")
+def _print_list(games: list[Game]) -> None:
+    """Say of each game who plays it, and how it differs from the first of its kind; of each kind once what its options are."""
+    console = make_console()
+    kinds: dict[tuple[str, ...], list[Game]] = {}
     for game in games:
-        counts = (_player_counts(game.name, sides) for sides in ("single", "partners"))
-        names = ", ".join(option.name for option in game.known_options)
-        table.add_row(game.name, *(", ".join(map(str, numbers)) or "-" for numbers in counts), names)
-    return table
+        kinds.setdefault(tuple(option.name for option in game.known_options), []).append(game)
+    table = _plain_table("game", "players", "with partners", "rules")
+    for first, *others in kinds.values():
+        for game in (first, *others):
+            counts = (_player_counts(game.name, sides) for sides in ("single", "partners"))
+            players, partners = (", ".join(map(str, numbers)) or "-" for numbers in counts)
+            table.add_row(game.name, players, partners, _difference(game, first))
+    console.print(table)
+    console.print()
+    for options, (first, *others) in kinds.items():
+        names = ", ".join(game.name for game in (first, *others))
+        console.print(f"Options of {names}: {', '.join(options)}.")
+    console.print("`arena games NAME` has the rules of a game, and what its options mean.")
+
+
+def _difference(game: Game, first: Game) -> str:
+    if game is first:
+        return f"as `arena games {game.name}` tells"
+    known = _sentences(first)
+    return " ".join([f"as {first.name}, but:", *(sentence for sentence in _sentences(game) if sentence not in known)])
+
+
+def _sentences(game: Game) -> list[str]:
+    return re.split(r"(?<=\.) ", game.summary)
 
 
 def _print_rules(game: Game) -> None:

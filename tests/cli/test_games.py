@@ -13,7 +13,25 @@ def test_all_games_are_listed_with_players_and_options(capsys: pytest.CaptureFix
 
     text = capsys.readouterr().out
     assert all(f" {name} " in text for name in game_names())
-    assert " heartswitch      3, 4, 5, 6  4, 6           target, deals" in text
+    assert " heartswitch      3, 4, 5, 6  4, 6           as `arena games heartswitch` tells" in text
+    assert "Options of heartswitch: target, deals." in text
+
+
+def test_how_the_hearts_differ_is_told_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+
+    assert run(["games"]) == 0
+
+    text = capsys.readouterr().out
+    rules = {line.split()[0]: line for line in text.splitlines() if line.startswith(" hearts-")}
+    assert "as hearts-classic, but: Once a total is 100 or more" in rules["hearts-special"]
+    assert "while two share the lowest" in rules["hearts-special"]
+    assert "On the first trick hearts and the queen of spades may not be played" in rules["hearts-standard"]
+    assert "the others 26 each." in rules["hearts-standard"]
+    assert "passes 3" not in text  # what is alike
+    assert text.count("queen_breaks_hearts") == 1
 
 
 def test_a_game_is_told_with_its_rules_and_options(capsys: pytest.CaptureFixture[str]) -> None:
