@@ -24,7 +24,7 @@ from arena.text import clean_line, clean_lines
 from leaderboard.signs import Signs
 
 _COLOURS: Final = {
-    Suit.CLUBS: "green",
+    Suit.CLUBS: "",
     Suit.DIAMONDS: "bright_blue",
     Suit.SPADES: "",
     Suit.HEARTS: "red",

@@ -284,6 +284,15 @@ def test_output_without_a_terminal_has_no_control_codes() -> None:
     assert "\x1b" not in arena("games", "heartswitch").stdout
 
 
+@pytest.mark.parametrize("folder", ["arena", "leaderboard"])
+def test_every_style_can_be_read_on_white_and_on_black(folder: str) -> None:
+    sources = Path(cli.__file__).parents[2].joinpath(folder).rglob("*.py")
+    styled = re.compile(r"""["'](?:bold |dim )?(yellow|cyan|green|white|blue|black)["']""")
+    found = {path.name for path in sources if styled.search(path.read_text(encoding="utf-8"))}
+
+    assert found == set()
+
+
 def test_json_is_all_there_is_on_stdout() -> None:
     done = arena("games", "--json")
 
