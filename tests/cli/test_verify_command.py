@@ -14,6 +14,7 @@ from small_tournaments import KINDS, change_record, execute, play
 
 from arena.cli import run
 from arena.dealing import Seed
+from arena.report import unfinished
 from arena.settings import Settings
 from arena.store import Store
 
@@ -217,3 +218,15 @@ def test_a_comparison_is_verified_whatever_its_budget_was(tmp_path: Path, capsys
     assert codes == [0, 0, 0]
     with Store.open(tmp_path / "arena.db") as opened:
         assert opened.tournament().finished
+
+
+@pytest.mark.parametrize(
+    ("played", "told"),
+    [
+        (3, "not finished: 3 of 12 matches are played"),
+        (12, "not ended yet, though all 12 matches so far are played: the same command goes on"),
+    ],
+    ids=["some", "all"],
+)
+def test_all_matches_are_never_too_few(played: int, told: str) -> None:
+    assert unfinished(played, 12) == told
