@@ -65,4 +65,4 @@ def _block(names: Sequence[str], cells: Sequence[Sequence[str]], columns: range,
 
 
 def _style(cell: str) -> str:
-    return "bold green" if cell.startswith(">") else "dim" if cell.startswith(("<", "?")) else ""
+    return "bold" if cell.startswith(">") else "dim" if cell.startswith(("<", "?")) else ""
