@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,10 +16,13 @@ import grpc
 import pytest
 from programs import arena_in
 from scripted_server import End, scripted
+from small_tournaments import play
 
-from arena.cli.watch import _watch
+from arena.cli.watch import _watch, standings_text, winner_text
 from arena.client import ServerAddress
 from arena.errors import BadInput
+from arena.report import stored_document
+from arena.store import Store
 from arena.v1 import arena_pb2
 
 
@@ -113,6 +117,52 @@ async def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
 
     assert watching.returncode == 3
     assert f"arena watch t1 --from 3 --server {server.address}".encode() in said
+
+
+async def test_the_end_is_told_with_the_leaderboard_and_who_won(tmp_path: Path) -> None:
+    await asyncio.to_thread(play, tmp_path / "arena.db")
+    with Store.open(tmp_path / "arena.db") as store:
+        values = stored_document(store, store.tournament())
+    finished = arena_pb2.WatchTournamentResponse(
+        event=arena_pb2.TournamentEvent(number=2, tournament="t1", finished=arena_pb2.TournamentFinished(seed="5e"))
+    )
+    answers = [*events(1), finished], [arena_pb2.GetLeaderboardResponse(document=json.dumps(values))]
+    async with scripted(*answers) as server:
+        done = await asyncio.to_thread(arena_in(tmp_path), "watch", "--server", server.address)
+
+    assert done.returncode == 0, done.stderr
+    first = winner_text(values)
+    assert done.stdout.splitlines()[-1] == first
+    assert re.search(rf"^1  {first.split(' won')[0]} +\d+ ", done.stdout, re.MULTILINE)
+    assert server.asked[-1].tournament == "t1"
+
+
+def row(rank: int | None, bot: str, least: int = 0) -> dict[str, Any]:
+    interval = [least or rank, 9] if rank else None
+    return {"rank": rank, "bot": bot, "elo": 1500.4, "rank_interval": interval, "joint_rank_interval": None}
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([row(1, "a"), row(2, "b")], "a won."),
+        ([row(1, "a"), row(1, "b")], "a and b won, together."),
+        ([row(1, "a"), row(2, "b", 1), row(3, "c")], "a won; not beyond doubt: b may be as strong."),
+        ([row(None, "a")], "Nobody won: no bot is ranked."),
+    ],
+    ids=["one", "two", "close", "nobody"],
+)
+def test_who_won_is_told_with_its_doubts(rows: list[dict[str, Any]], told: str) -> None:
+    assert winner_text({"standings": rows}) == told
+
+
+def test_standings_are_a_line_with_the_first_by_name() -> None:
+    rows = [row(number, f"b{number}") for number in range(1, 8)]
+
+    assert standings_text({"standings": rows}) == (
+        "standings: 1 b1 1500, 2 b2 1500, 3 b3 1500, 4 b4 1500, 5 b5 1500, 2 more"
+    )
+    assert standings_text({"standings": []}) == "standings: none yet"
 
 
 async def test_watching_ends_with_its_reader(tmp_path: Path) -> None:
