@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ _PARENT, _SESSION, _TIMES = (
     3,
     range(11, 15),
 )  # places in /proc/PID/stat; the times are those of waited-for children too
+_STEP = 0.02  # seconds between two looks at a bot that is to end
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -29,6 +31,10 @@ class Ending:
 
     how: Exit
     seconds: float
+    idle: float
+    """Seconds of these in which nothing of it ran or waited for a processor: what no slow machine is to blame for."""
+    used: float
+    """Seconds of the processors' time that it has had meanwhile."""
     socket_left: bool
     """Whether the file of its socket is still there."""
 
@@ -80,12 +86,27 @@ class WatchedBot(LaunchedBot):
         """Send SIGTERM, wait at most so many seconds for the end, and clear away what is left."""
         process = self._process
         assert process is not None
-        began = asyncio.get_running_loop().time()
-        await process.stop(patience)
-        seconds = asyncio.get_running_loop().time() - began
+        loop = asyncio.get_running_loop()
+        began = last = loop.time()
+        before = self.processor_seconds()
+        idle = used = 0.0
+        stopping = asyncio.ensure_future(process.stop(patience))
+        while not stopping.done():
+            await asyncio.wait({stopping}, timeout=_STEP)
+            now = loop.time()
+            idle += 0.0 if self._busy() else min(now - last, _STEP)
+            used = max(used, self.processor_seconds() - before)
+            last = now
+        await stopping
+        seconds = loop.time() - began
         left = self._socket_exists()
         await self.close(in_peace=False)
-        return Ending(process.ended.result(), seconds, left)
+        return Ending(process.ended.result(), seconds, idle, used, left)
+
+    def _busy(self) -> bool:
+        """Whether any thread of it, or of what started it, runs or waits for a processor or a disk."""
+        parent = _stat(self._process.pid, _PARENT) if self._process else None
+        return any(state in "RD" for pid in (family(parent) if parent else ()) for state in _states(pid))
 
     def _socket_exists(self) -> bool:
         path = socket_path(self._address)
@@ -108,6 +129,13 @@ def _tasks(pid: int) -> int:
     with suppress(OSError):
         return len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208 - names are enough
     return 0
+
+
+def _states(pid: int) -> Iterator[str]:
+    """Yield in what state each thread of a process is, as letters of /proc/PID/stat."""
+    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(OSError):
+            yield path.read_bytes().rpartition(b")")[2].split()[0].decode()
 
 
 def _command(pid: int) -> str:
