@@ -17,7 +17,7 @@ from sandboxes import needs_sandbox
 
 from arena.clock import TimeControl
 from arena.conformance import STEPS, Effort, Outcome, Verdict, check_bot
-from arena.conformance.cures import with_output
+from arena.conformance.cures import cure_of_writing, with_output
 from arena.sdk import Bot, Card, Decision, create_server
 from arena.settings import Entry, Isolation, Limits
 
@@ -458,3 +458,49 @@ def test_every_step_has_a_bot_that_fails_it() -> None:
     never = {"same-answers"}
 
     assert failed | elsewhere | never == {step.name for step in STEPS}
+
+
+WRITING = """
+from arena.sdk import Bot
+
+
+class Diarist(Bot):
+    def play(self, view):
+        open("diary.txt", "a").close()
+        return view.legal[0]
+
+
+{at_start}
+Diarist().run()
+"""
+
+
+@needs_sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("at_start", "step"), [("open('diary.txt', 'a')", "start"), ("", "play-games")], ids=["starting", "playing"]
+)
+async def test_a_bot_that_writes_beside_itself_is_told_where_it_may(at_start: str, step: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="arena-test-", dir="/tmp") as folder:
+        Path(folder, "bot.py").write_text(WRITING.format(at_start=at_start))
+        Path(folder).chmod(0o755)
+        entry = Entry("diarist", command=("python", "bot.py"), directory=Path(folder), whole_directory=True)
+
+        outcomes = await check(entry, isolation=Isolation.BUBBLEWRAP)
+
+    assert steps(outcomes, Verdict.FAIL)[0] == step
+    assert outcomes[step].finding.cure.startswith("write into the folder that TMPDIR names (/tmp")
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("OSError: [Errno 30] Read-only file system: 'diary.txt'", True),
+        ("Error: EROFS: read-only file system, open '/bot/diary'", True),
+        ("open diary.txt: read-only file system", True),
+        ("PermissionError: [Errno 13] Permission denied: 'secret'", False),
+    ],
+    ids=["python", "node", "go", "other"],
+)
+def test_writing_beside_itself_is_known_in_every_language(output: str, told: bool) -> None:
+    assert bool(cure_of_writing(output)) is told

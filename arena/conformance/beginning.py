@@ -10,7 +10,7 @@ from pathlib import Path
 
 from arena import wire
 from arena.conformance.check import Check
-from arena.conformance.cures import with_output
+from arena.conformance.cures import cure_of_writing, with_output
 from arena.conformance.questions import variants
 from arena.contents import cure_of_missing
 from arena.errors import BotUnusable, Malformed
@@ -42,14 +42,6 @@ REFUSALS = (
 
 
 CAUSES = (
-    (
-        "ead-only file system",
-        "write into the folder that TMPDIR names (/tmp): the bot's own folder can't be written to in a competition",
-    ),
-    (
-        "EROFS",
-        "write into the folder that TMPDIR names (/tmp): the bot's own folder can't be written to in a competition",
-    ),
     (
         "cannot be run: Exec format error",
         "begin the script with #! and its interpreter, or build the program for this machine",
@@ -111,6 +103,8 @@ def _cure(entry: Entry, reason: str, output: str) -> str:
     if entry.whole_directory and (cure := cure_of_missing(folder_contents(entry).left_out, output)):
         return cure
     if cure := _cure_of_place(entry, output):
+        return cure
+    if cure := cure_of_writing(output):
         return cure
     found = [cure for sign, cure in CAUSES if sign in reason or sign in output]
     found += [cure for sign, cure in REFUSALS if sign in reason]

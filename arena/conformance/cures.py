@@ -8,6 +8,7 @@ from arena.faults import Evidence, FaultKind
 from arena.text import clean_line
 
 _ERROR = re.compile(r"error|err_|exception|panic|fatal", re.IGNORECASE)
+_READ_ONLY = re.compile(r"read-only file ?system|EROFS", re.IGNORECASE)
 _NPM_CODE = re.compile(r"npm (?:error|ERR!) code ")
 
 _MALFORMED = (
@@ -30,8 +31,17 @@ _OTHERS = {
 }
 
 
+def cure_of_writing(output: str) -> str:
+    """Return where a bot may write that wrote where it may not, by its output; empty where it didn't."""
+    if not _READ_ONLY.search(output):
+        return ""
+    return "write into the folder that TMPDIR names (/tmp in a competition): the bot's own can't be written to there"
+
+
 def cure_of(evidence: Evidence) -> str:
     """Return what the author is to do about a fault."""
+    if cure := cure_of_writing(evidence.stderr):
+        return cure
     if evidence.kind is FaultKind.MALFORMED:
         for sign, cure in _MALFORMED:
             if sign in evidence.detail:
