@@ -490,6 +490,7 @@ async def test_a_bot_that_writes_beside_itself_is_told_where_it_may(at_start: st
 
     assert steps(outcomes, Verdict.FAIL)[0] == step
     assert outcomes[step].finding.cure.startswith("write into the folder that TMPDIR names (/tmp")
+    assert "--isolation none" not in outcomes[step].finding.cure
 
 
 @pytest.mark.parametrize(

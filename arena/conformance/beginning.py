@@ -88,7 +88,8 @@ async def start(check: Check) -> Finding:
         reason, _, output = check.refusal.partition("\n")
         cure = _cure(check.subject.entry, reason, output)
         sandboxed = check.subject.enforcement is not None and check.subject.enforcement.sandbox is not None
-        if sandboxed and _SILENT.search(check.refusal) and not _OWN_FAULT.search(check.refusal):
+        unclear = _SILENT.search(check.refusal) and not (_OWN_FAULT.search(check.refusal) or cure_of_writing(output))
+        if sandboxed and unclear:
             cure += "; `--isolation none` shows whether it starts outside the sandbox"
         return failed(with_output(reason, output), cure)
     seconds = loop.time() - began
