@@ -110,12 +110,12 @@ def test_the_configuration_is_good_once_the_bot_is_built(
             load_config(folder / "bots.yaml", {})
         (folder / "bot").touch(mode=0o755)
     if language == "node":
+        (tmp_path / "node").touch(mode=0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
         with pytest.raises(BadConfig, match="write it or build it first"):
             load_config(folder / "bots.yaml", {})
         (folder / "dist").mkdir()
         (folder / "dist" / "bot.js").touch()
-        (tmp_path / "node").touch(mode=0o755)
-        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
 
     config = load_config(folder / "bots.yaml", {})
 
