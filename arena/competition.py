@@ -1,7 +1,8 @@
 """What a competition keeps besides its tournaments: its bots in versions, their admission, tokens, and who did what.
 
-A submission is one act of submitting; once its package is unpacked it is a version of a bot, numbered from 1. A bot belongs
-to the owner whose submission named it first; what plays is its current version. Without a server the owner is `LOCAL`.
+A submission is one act of submitting; once its package is unpacked it is a version of a bot, numbered from 1 unless it is
+refused. A bot belongs to the owner whose submission named it first; what plays is its current version. Without a server the
+owner is `LOCAL`.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class Version:
     size: int = 0
     """Bytes of its archive as received; those of its files once unpacked."""
     number: int = 0
-    """Among the versions of its bot, from 1; 0 while the bot is not known."""
+    """Among the versions of its bot, from 1; 0 while the bot is not known, and once it is refused."""
     digest: str = ""
     """SHA-256 over its files in hexadecimal digits; empty until unpacked, and for a bot at an address."""
     program: Program | None = None

@@ -110,8 +110,24 @@ def test_the_latest_admitted_version_plays_and_a_refused_one_does_not(store: Sto
     admit(store, 2, "d2")
     admit(store, 3, "d3", state=State.REFUSED)
 
-    assert [version.number for version in store.submissions.versions("bot")] == [1, 2, 3]
+    assert [version.number for version in store.submissions.versions("bot")] == [1, 2, 0]
     assert [version.digest for version in store.submissions.playing()] == ["d2"]
+
+
+def test_what_is_refused_uses_up_no_number(store: Store) -> None:
+    admit(store, 1, "d1")
+    admit(store, 2, "d2", state=State.REFUSED)
+    admit(store, 3, "d3", state=State.REFUSED)
+
+    assert admit(store, 4, "d4").number == 2
+    assert admit(store, 5, "d2").number == 3  # the refused content, once it is admitted after all
+    kept = store.submissions.versions("bot")
+    assert [(version.digest, version.number, version.state) for version in kept] == [
+        ("d1", 1, State.ADMITTED),
+        ("d3", 0, State.REFUSED),
+        ("d4", 2, State.ADMITTED),
+        ("d2", 3, State.ADMITTED),
+    ]
 
 
 def test_an_earlier_admission_that_ends_later_does_not_take_over(store: Store) -> None:
@@ -202,7 +218,7 @@ def test_what_is_built_counts_and_nobody_gets_more_room_than_allowed(store: Stor
 def test_a_bot_is_withdrawn_and_an_earlier_version_brought_back(store: Store) -> None:
     admit(store, 1, "d1")
     admit(store, 2, "d2")
-    admit(store, 3, "d3", state=State.REFUSED)
+    store.submissions.claim(receive(store, 3), Program("bot", ("./bot",)), "d3", 1)
 
     assert use(store, "bot", 0).current is None
     assert store.submissions.playing() == []
@@ -254,7 +270,7 @@ def test_a_bot_that_was_only_ever_refused_can_be_looked_at_and_is_nowhere_else(s
     store.submissions.add_step(submission(1), STEP)
 
     bot = store.submissions.bot("bot", hopeless=True)
-    assert (bot.owner, bot.current, bot.versions) == ("ada", None, 1)
+    assert (bot.owner, bot.current, bot.versions) == ("ada", None, 0)
     assert [version.state for version in store.submissions.versions("bot")] == [State.REFUSED]
     assert store.submissions.bots() == []
     with pytest.raises(Refused, match="no bot of this name"):
@@ -277,7 +293,7 @@ def test_an_owners_usage_counts_each_content_once(store: Store) -> None:
     assert store.submissions.usage("ada") == Usage(bots=2, bytes=1107, waiting=2)
     assert store.submissions.submitted_since("ada", NOW + timedelta(seconds=3)) == 2
     assert [bot.name for bot in store.submissions.bots("bob")] == ["third"]
-    assert [(bot.name, bot.versions) for bot in store.submissions.bots()] == [("bot", 3), ("other", 1), ("third", 1)]
+    assert [(bot.name, bot.versions) for bot in store.submissions.bots()] == [("bot", 2), ("other", 1), ("third", 1)]
 
 
 def test_of_many_who_want_a_name_at_once_one_gets_it(store: Store) -> None:

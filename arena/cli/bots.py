@@ -49,7 +49,9 @@ def command(bot: str | None, step: str | None, number: int | None, store: str, a
         return
     chosen = [each for each in versions if number in (None, each[0].number)]
     if not chosen:
-        raise BadInput(f"{clean_line(bot)} has no version {number}: it has {len(versions)}")
+        raise BadInput(
+            f"{clean_line(bot)} has no version {number}: it has {sum(version.number > 0 for version, _ in versions)}"
+        )
     _print_versions(about, chosen, as_json=as_json)
 
 
@@ -112,7 +114,8 @@ def _print_versions(bot: ListedBot, versions: Versions, *, as_json: bool) -> Non
     console = make_console()
     console.print(f"{bot.name} of {bot.owner} plays {bot.state}", soft_wrap=True)
     for version, steps in versions:
-        console.print(f"version {version.number}: {version.state}, {version.created:%Y-%m-%d %H:%M} UTC", style="bold")
+        which = f"version {version.number}: {version.state}" if version.number else f"{version.state}"
+        console.print(f"{which}, {version.created:%Y-%m-%d %H:%M} UTC", style="bold")
         for step in steps:
             print_step(console, step)
 
@@ -123,8 +126,9 @@ def _print_log(bot: ListedBot, versions: Versions, name: str, number: int | None
         if number in (None, version.number):
             log = next((step.log for step in steps if step.name == name), None)
             if log is None:
-                raise BadInput(f"version {version.number} of {bot.name} has not come to the step {name}")
+                which = f"version {version.number}" if version.number else "what was refused"
+                raise BadInput(f"{which} of {bot.name} has not come to the step {name}")
             nothing = f"nothing is to be read of the step {name}: it has no log, or {bot.owner} alone may read it"
             click.echo(log.rstrip("\n") or nothing)
             return
-    raise BadInput(f"{bot.name} has no version {number}: it has {len(versions)}")
+    raise BadInput(f"{bot.name} has no version {number}: it has {sum(version.number > 0 for version, _ in versions)}")

@@ -108,13 +108,16 @@ class Submissions:
     def decide(self, submission: str, state: State) -> Version:
         """Decide an admission and return the version; a version that is decided already stays as it is.
 
-        An admitted version plays from now on, unless a later one does. A bot without hope loses its name.
+        An admitted version plays from now on, unless a later one does. A refused one has no number, and a bot without hope
+        loses its name.
         """
         with self._database.writing(alone=True) as connection:
             row = _known(connection, submission)
             if row["state"] != State.WAITING:
                 return _version(row)
             values = {"state": state.value, "decided": datetime.now(UTC).isoformat()}
+            if row["bot"] is not None and state is State.REFUSED:
+                values["number"] = -row["key"]  # it gives its number back; two rows of a bot never have the same one
             connection.execute(sa.update(SUBMISSIONS).where(_VERSIONS.key == row["key"]).values(values))
             if row["bot"] is not None and state is State.ADMITTED:
                 older = (BOTS.c.key == row["bot"]) & (BOTS.c.current < row["number"]) & ~BOTS.c.barred
@@ -161,7 +164,7 @@ class Submissions:
         """
         with self._database.reading() as connection:
             key = _named(connection, name, hopeless=True)["key"]
-        return self._versions(_VERSIONS.bot == key, _VERSIONS.number)
+        return self._versions(_VERSIONS.bot == key, _VERSIONS.created, _VERSIONS.key)
 
     def playing(self) -> list[Version]:
         """Return what plays: the current version of each bot that has one, by name."""
@@ -210,9 +213,9 @@ class Submissions:
                 connection.execute(sa.select(_VERSIONS.digest).where(_LIVING & (_VERSIONS.digest != ""))).scalars()
             )
 
-    def _versions(self, which: sa.ColumnElement[bool], order: sa.ColumnElement[Any]) -> list[Version]:
+    def _versions(self, which: sa.ColumnElement[bool], *order: sa.ColumnElement[Any]) -> list[Version]:
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(SUBMISSIONS).where(which).order_by(order)).mappings().all()
+            rows = connection.execute(sa.select(SUBMISSIONS).where(which).order_by(*order)).mappings().all()
         return list(map(_version, rows))
 
 
@@ -318,6 +321,7 @@ def _take_over(
         "decided": None,
         "created": row["created"],
         "build": row["build"],
+        "number": _highest(connection, bot) + 1,
     }
     connection.execute(sa.update(SUBMISSIONS).where(_VERSIONS.key == same["key"]).values(again))
     return Claim(_resize(connection, {**same, **again}, size, most_bytes), same=True)
@@ -325,7 +329,7 @@ def _take_over(
 
 def _highest(connection: sa.Connection, bot: int) -> int:
     query = sa.select(sa.func.coalesce(sa.func.max(_VERSIONS.number), 0)).where(_VERSIONS.bot == bot)
-    return int(connection.execute(query).scalar_one())
+    return max(0, int(connection.execute(query).scalar_one()))
 
 
 def _forget_steps(connection: sa.Connection, key: int) -> None:
@@ -344,7 +348,10 @@ def _bots(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Bot]
     playing = connection.execute(sa.select(SUBMISSIONS).join(BOTS, plays).where(which)).mappings().all()
     current = {row["bot"]: _version(row) for row in playing}
     counted = sa.select(_VERSIONS.bot, sa.func.count()).join(BOTS, _VERSIONS.bot == BOTS.c.key)
-    counts = {row[0]: int(row[1]) for row in connection.execute(counted.where(which).group_by(_VERSIONS.bot))}
+    counts = {
+        row[0]: int(row[1])
+        for row in connection.execute(counted.where(which, _VERSIONS.number > 0).group_by(_VERSIONS.bot))
+    }
     return [
         Bot(row["name"], row["owner"], current.get(row["key"]), counts.get(row["key"], 0), barred=bool(row["barred"]))
         for row in rows
@@ -377,7 +384,7 @@ def _version(row: _AnyRow) -> Version:
         created=datetime.fromisoformat(row["created"]),
         build=bool(row["build"]),
         size=row["size"],
-        number=row["number"],
+        number=max(0, row["number"]),
         digest=row["digest"],
         program=None if row["program"] is None else Program.from_json(json.loads(row["program"])),
         decided=None if row["decided"] is None else datetime.fromisoformat(row["decided"]),

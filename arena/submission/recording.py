@@ -137,7 +137,8 @@ class _Recording:
 
     def _deed(self, decided: Version) -> Deed:
         """Return what the audit log says of the decision."""
-        named = f"{decided.program.name}, version {decided.number}, " if decided.program else ""
+        named = f"{decided.program.name}, " if decided.program else ""
+        named += f"version {decided.number}, " if decided.number else ""
         why = f": {self.failure.name}: {clean_line(self.failure.detail, 200)}" if self.failure else ""
         outcome = "there already" if self.same else decided.state.value
         return Deed(
