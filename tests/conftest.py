@@ -15,7 +15,7 @@ import pytest
 
 from arena.players.family import descendants
 
-pytest_plugins = ("player_fixtures",)
+pytest_plugins = ("player_fixtures", "ready_schema")
 
 PATIENCE = 3.0
 """Seconds that processes have to disappear."""
