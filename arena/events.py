@@ -25,8 +25,9 @@ class TablePlayed:
     match: int
     table: int
     played: int
-    """How many of the schedule's tables are played now."""
+    """How many of the schedule's tables are played now; fewer than before where those of a disqualified bot were dropped."""
     tables: int
+    """How many there are, as far as nobody else is disqualified."""
     decisions: int
     faults: tuple[str, ...] = ()
     """In words, one line each."""

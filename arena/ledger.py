@@ -68,6 +68,19 @@ class Ledger:
         """How many matches are done, and how many there are."""
         return len(self._matches) - len(self.waiting), len(self._matches)
 
+    @property
+    def tables_played(self) -> tuple[int, int]:
+        """How many tables are played, and how many there are: none of a disqualified bot that its block did not owe."""
+        done, _ = self.played
+        out = self.disqualified
+        owed_none = (
+            sum(match.number in self.waiting and not out.isdisjoint(match.line_up) for match in self._matches)
+            if out
+            else 0
+        )
+        kept = sum(len(match.tables) for match in self._partly.values())
+        return done * self._seatings + kept, (len(self._matches) - owed_none) * self._seatings
+
     def due(self, count: int) -> list[Match]:
         """Return the matches that are to be played of the next `count` blocks."""
         following = self._blocks[self._complete : self._complete + count]
@@ -87,8 +100,7 @@ class Ledger:
         event = TablePlayed(
             number,
             table.rotation,
-            self._tables_played,
-            len(self._matches) * self._seatings,
+            *self.tables_played,
             table.decisions,
             tuple(_fault_lines(table)),
         )
@@ -119,11 +131,6 @@ class Ledger:
         """Return what is to be told since the last time."""
         taken, self._notes = self._notes, []
         return taken
-
-    @property
-    def _tables_played(self) -> int:
-        done = len(self._matches) - len(self.waiting)
-        return done * self._seatings + sum(len(match.tables) for match in self._partly.values())
 
     def _is_played(self, number: int) -> bool:
         return number in self._partly and len(self._partly[number].tables) == self._seatings

@@ -410,8 +410,11 @@ class _Playing:
                     for notice in _take(self._notices):
                         yield notice
             if self._stop.is_set() and ledger.due(1):
-                played, total = ledger.played
-                raise Interrupted(f"stopped after {played} of {total} matches; the same command plays the rest")
+                (tables, all_tables), (played, matches) = ledger.tables_played, ledger.played
+                raise Interrupted(
+                    f"stopped after {tables} of {all_tables} tables, {played} of {matches} matches;"
+                    " the same command plays the rest"
+                )
             self._passes.learn(time.monotonic() - began, self._roster.starting - starting)
 
     def _void(self, void: VoidMatch, voided: Counter[int], attempts: dict[int, int]) -> None:

@@ -168,3 +168,16 @@ def test_passes_grow_until_starts_are_a_small_part(seconds: float, starting: flo
     length.learn(seconds, starting)
 
     assert length.blocks == blocks
+
+
+async def test_tables_are_counted_without_those_of_disqualified_bots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, bots, _ = CASES["classic, two disqualified"]
+    monkeypatch.setattr("arena.tournament.PassLength", lambda: replace_blocks(PassLength(), 5))
+    with Store.open(tmp_path / "arena.db") as store:
+        async with contextlib.aclosing(run_tournament(store, settings, entries(bots))) as events:
+            told = [event async for event in events if isinstance(event, TablePlayed)]
+        done = len(store.matches(store.tournament().id, done=True))
+
+    assert told[-1].played == told[-1].tables == 4 * done

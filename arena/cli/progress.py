@@ -118,14 +118,13 @@ class LiveDisplay:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[matches]} matches"),
+            TextColumn("{task.fields[played]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
             expand=True,
         )
         self._task: TaskID | None = None
-        self._total = 0
         self._table: RenderableType | None = None
         self._last = time.monotonic()
         self._live = Live(console=console, transient=True, get_renderable=self._render, refresh_per_second=8)
@@ -142,32 +141,33 @@ class LiveDisplay:
         match event:
             case Started():
                 self._print(started_lines(event, grows=self._grows), "dim")
-                self._total = event.matches
                 self._task = self._progress.add_task(
                     "playing",
                     total=None if self._grows else event.matches,
                     completed=event.already_played,
-                    matches=self._matches(event.already_played, event.matches),
+                    played=self._share(event.already_played, event.matches, "matches"),
                 )
             case Notice():
                 self._print([f"note: {event.text}"], "")
             case TablePlayed():
                 self._print([f"fault: {text}" for text in self._tally.add(event)], "red")
                 if self._task is not None:
-                    described = f"{self._tally.rate}, {self._tally.fault_count}"
-                    done = self._total * event.played / event.tables
-                    self._progress.update(self._task, completed=done, description=described)
+                    self._progress.update(
+                        self._task,
+                        total=None if self._grows else event.tables,
+                        completed=event.played,
+                        description=f"{self._tally.rate}, {self._tally.fault_count}",
+                        played=self._share(event.played, event.tables, "tables"),
+                    )
             case MatchPlayed():
-                if self._task is not None:
-                    self._progress.update(self._task, matches=self._matches(event.played, event.matches))
                 if time.monotonic() - self._last >= _EVERY and event.played < event.matches:
                     self._table = self._leaderboard()
                     self._last = time.monotonic()
             case Finished():
                 self._print([f"seed {event.seed}"], "dim")
 
-    def _matches(self, played: int, matches: int) -> str:
-        return f"{played}" if self._grows else f"{played}/{matches}"
+    def _share(self, played: int, of: int, what: str) -> str:
+        return f"{played} {what}" if self._grows else f"{played}/{of} {what}"
 
     def _print(self, lines: list[str], style: str) -> None:
         for line in lines:
