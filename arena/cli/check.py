@@ -171,7 +171,7 @@ def _print(console: Console, name: str, outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
             for line in _lines(outcome):
                 console.print(line, soft_wrap=True)
-    console.print(summary, soft_wrap=True)
+    console.print(summary, soft_wrap=not console.is_terminal)
 
 
 def _hopeless(outcomes: Sequence[Outcome]) -> bool:

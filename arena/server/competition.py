@@ -144,7 +144,8 @@ class Competition:
             for text in notices:
                 yield Notice(text)
             if not entries:
-                raise BadInput("no bot that plays this game is admitted yet: `arena submit` submits one")
+                none_admitted = "no bot that plays this game is admitted yet: `arena submit` submits one"
+                raise BadInput("no bot that was submitted can play:" if notices else none_admitted)
         playing = run_tournament(
             self.store,
             settings,
