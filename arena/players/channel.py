@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import grpc
 import grpc.aio
 
+from arena import wire
 from arena.faults import FaultKind
 from arena.players.endpoint import Target
 from arena.players.process import Exit
 from arena.text import clean_line
 
-MAX_REPLY = 4 << 20
-"""Bytes of a reply beyond which it is not read."""
+SMALL_REPLY: Final = 16 << 10
+"""Bytes that a reply has at most, unless more are asked for."""
 
 STATUS_FAULTS: Final[Mapping[grpc.StatusCode, FaultKind]] = {
     grpc.StatusCode.CANCELLED: FaultKind.DISCONNECTED,
@@ -46,7 +48,7 @@ _OPTIONS: Final = (
     ("grpc.service_config_disable_resolution", 1),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.client_idle_timeout_ms", 2**31 - 1),
-    ("grpc.max_receive_message_length", MAX_REPLY),
+    ("grpc.max_receive_message_length", wire.reply_limit(wire.MAX_BATCH)),
     # A small compressed reply could unfold to any size, so none is unfolded.
     ("grpc.enable_per_message_decompression", 0),
     ("grpc.initial_reconnect_backoff_ms", 20),
@@ -55,6 +57,14 @@ _OPTIONS: Final = (
 )
 
 _LIVE: Final = (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.IDLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Status:
+    """The error status that a call ended with."""
+
+    code: grpc.StatusCode
+    details: str
 
 
 class CallFailed(Exception):
@@ -84,9 +94,15 @@ class Channel:
         return self._channel.get_state() in _LIVE
 
     async def call(
-        self, method: str, request: bytes, deadline: Callable[[], float], ended: asyncio.Future[Exit] | None = None
+        self,
+        method: str,
+        request: bytes,
+        deadline: Callable[[], float],
+        ended: asyncio.Future[Exit] | None = None,
+        *,
+        most: int = SMALL_REPLY,
     ) -> bytes:
-        """Call a method and return its reply.
+        """Call a method and return its reply, of at most so many bytes.
 
         `deadline` says, on the event loop's clock, when to give up; it is asked again when that time has come. `ended`
         is done when nobody is there any more to answer.
@@ -94,7 +110,7 @@ class Channel:
         Raises TimeoutError, CallFailed, or EOFError when `ended` is done; the call is cancelled then.
         """
         loop = asyncio.get_running_loop()
-        call = asyncio.ensure_future(_reply(self._methods[method](request)))
+        call = asyncio.ensure_future(_outcome(self._methods[method](request)))
         waited: set[asyncio.Future[Any]] = {call} if ended is None else {call, ended}
         try:
             while not call.done() and not (ended and ended.done()):
@@ -106,17 +122,23 @@ class Channel:
                 await asyncio.wait({call}, timeout=_LAST_WORDS)
             if not call.done():
                 raise EOFError
-            return call.result()
+            outcome = call.result()
         finally:
             call.cancel()
+        if isinstance(outcome, _Status):
+            raise CallFailed(outcome.code, outcome.details)
+        if len(outcome) > most:
+            raise CallFailed(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{len(outcome):,} bytes came, at most {most:,} may")
+        return outcome
 
     async def close(self) -> None:
         """Close the channel and cancel what is in flight."""
         await self._channel.close()
 
 
-async def _reply(call: grpc.aio.UnaryUnaryCall[bytes, bytes]) -> bytes:
+async def _outcome(call: grpc.aio.UnaryUnaryCall[bytes, bytes]) -> bytes | _Status:
+    """Return the reply, or else the status: an error that a task keeps would keep the task, and all that led to it."""
     try:
         return await call
     except grpc.aio.AioRpcError as error:
-        raise CallFailed(error.code(), clean_line(error.details() or "", 200)) from None
+        return _Status(error.code(), clean_line(error.details() or "", 200))
