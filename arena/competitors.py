@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import arena
-from arena.entries import name_key
 from arena.errors import BadStore
+from arena.likeness import resembled
 from arena.settings import Entry
 
 if TYPE_CHECKING:
@@ -61,14 +61,16 @@ def competitors(
     which versions play, and why a bot doesn't.
     """
     entries, playing = [], []
-    taken = {name_key(entry.name) for entry in named}
+    taken = [entry.name for entry in named]
     for version in store.submissions.playing():
         program = version.program
         assert program is not None
         if program.games and game not in program.games:
             notices.append(f"plays without {program.name}, which plays {', '.join(program.games)} only")
-        elif name_key(program.name) in taken:
-            notices.append(f"plays without the {program.name} that was submitted: the organiser has a bot of this name")
+        elif other := resembled(program.name, taken):
+            notices.append(
+                f"plays without the {program.name} that was submitted: the organiser has a bot named {other}"
+            )
         else:
             try:
                 files = folder(version.digest) if version.digest else Path.cwd()
@@ -95,12 +97,12 @@ class House:
     @classmethod
     def beside(cls, entries: Sequence[Entry], *, wanted: bool | None = None, hint: str = "") -> Self:
         """Return the house beside some entries, whose names are theirs; all of it plays if it is `wanted`, none where False."""
-        taken = {name_key(entry.name) for entry in entries}
+        taken = [entry.name for entry in entries]
         python = sample_bots() / "python"
         bots = (
             Entry(name, command=("python", str(python / file)), directory=python)
             for name, file in HOUSE.items()
-            if name not in taken
+            if not resembled(name, taken)
         )
         return cls(() if wanted is False else tuple(bots), always=bool(wanted), hint=hint)
 

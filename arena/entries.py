@@ -13,6 +13,7 @@ from typing import Final
 from arena.document import Node, Place, Problems, Wrong
 from arena.errors import BadInput
 from arena.fields import Fields, describe, one_of, truth, word
+from arena.likeness import hidden, name_key, resembled
 from arena.settings import Entry
 from arena.sockets import check_path, socket_path
 
@@ -52,11 +53,6 @@ def read_entries(node: Node, folder: Path, problems: Problems, *, least: int = 2
     return tuple(_read_entry(bot, folder, problems, taken) for bot in node.value)
 
 
-def name_key(name: str) -> str:
-    """Return what two names have in common that can't both be taken: they differ in case or composition only."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-
-
 def read_name(node: Node) -> str:
     """Read a bot's name, in Unicode's composed form."""
     name = unicodedata.normalize("NFC", word(node, "a name"))
@@ -64,9 +60,8 @@ def read_name(node: Node) -> str:
         raise Wrong(f"a name has at most {MAX_NAME} characters, not {len(name)}; shorten it")
     if name != name.strip():
         raise Wrong("a name neither begins nor ends with a space; take it out")
-    hidden = next((character for character in name if not character.isprintable()), None)
-    if hidden:
-        raise Wrong(f"a name has visible characters only; take out U+{ord(hidden):04X}")
+    if unseen := hidden(name):
+        raise Wrong(f"a name has visible characters only; take out U+{ord(unseen):04X}")
     return name
 
 
@@ -107,9 +102,12 @@ def _check_ways(fields: Fields, problems: Problems) -> None:
 
 def _read_free_name(node: Node, taken: dict[str, Place]) -> str:
     name = read_name(node)
-    first = taken.setdefault(name_key(name), node.place)
-    if first is not node.place:
-        raise Wrong(f"the name {name!r} is taken by the bot in line {first.line}; choose another one")
+    other = resembled(name, taken)
+    if other is not None and name_key(other) == name_key(name):
+        raise Wrong(f"the name {name!r} is taken by the bot in line {taken[other].line}; choose another one")
+    if other is not None:
+        raise Wrong(f"the name {name!r} looks like {other!r} in line {taken[other].line}; choose another one")
+    taken[name] = node.place
     return name
 
 

@@ -21,7 +21,7 @@ from arena import errors
 ROOT = Path(__file__).parents[1]
 
 LEVELS = (
-    *("errors", "difference", "finding", "text", "sockets", "pem", "threads", "document", "fields"),
+    *("errors", "difference", "finding", "text", "sockets", "pem", "threads", "document", "likeness", "fields"),
     *("cards", "dealing", "trick", "game", "games"),
     *("decision", "clock", "faults", "record", "simulate", "results", "settings", "contents", "files", "events"),
     *("competition", "v1", "wire", "sdk", "players"),
@@ -65,6 +65,7 @@ ALLOWED = {
     "grpc_health": {"players", "server", "sdk"},
     "grpc_reflection": {"server"},
     "pathspec": {"contents", "submission"},
+    "confusable_homoglyphs": {"likeness"},
     "google": {"wire", "v1", "client", "server", "players"},
     "sqlalchemy": {"store", "migrations"},
     "alembic": {"store", "migrations"},

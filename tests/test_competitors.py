@@ -96,7 +96,7 @@ def test_a_name_that_the_organiser_uses_is_the_organisers(store: Store) -> None:
     entries, notices = playing(store, named=(Entry("ann", command=("./own",)),))
 
     assert entries == {}
-    assert notices == ["plays without the Ann that was submitted: the organiser has a bot of this name"]
+    assert notices == ["plays without the Ann that was submitted: the organiser has a bot named ann"]
 
 
 def test_bots_of_the_house_are_there_with_their_files() -> None:

@@ -295,6 +295,7 @@ def test_a_wrong_setting_is_refused_with_its_place(line: str, problem: str) -> N
         ('name: "a\\nb", python: "a:B"', "a name has visible characters only; take out U+000A"),
         ('name: "a\\u202eb", python: "a:B"', "a name has visible characters only; take out U+202E"),
         ("name: X, python: 'a:B'", "the name 'X' is taken by the bot in line 2"),
+        ("name: \u0425, python: 'a:B'", "the name '\u0425' looks like 'x' in line 2; choose another one"),
         ("name: a, command: []", "the list names no program"),
         ("name: a, command: [python, ]  , tls: true", "`tls` is not supported yet"),
         ("name: a, command: [python, ~]", "an argument is one text, not nothing"),

@@ -187,10 +187,22 @@ def test_a_name_is_the_owners_who_had_it_first_until_nothing_of_it_is_left(store
     assert earlier.state is State.REFUSED
 
 
+def test_a_name_that_looks_like_another_bots_is_refused_with_that(store: Store) -> None:
+    admit(store, 1, "d1", name="alpha", owner="ada")
+
+    for number, (owner, whose) in enumerate([("bob", "another owner's bot"), ("ada", "another bot of yours")], 2):
+        with pytest.raises(Refused, match=f"the name aIpha looks like alpha, {whose}: choose another one") as refused:
+            admit(store, number, "d2", name="aIpha", owner=owner)
+        assert refused.value.reason == "NAME_TAKEN"
+    assert admit(store, 4, "d3", name="alpha", owner="ada").number == 2
+
+
 def test_names_of_the_house_are_nobodys_and_bots_are_counted(store: Store) -> None:
     which = receive(store, 1)
     with pytest.raises(Refused, match="house"):
         store.submissions.claim(which, Program("Careful"), "d", 1, reserved=["careful"])
+    with pytest.raises(Refused, match="looks like careful, a bot of the house"):
+        store.submissions.claim(which, Program("сareful"), "d", 1, reserved=["careful"])
     store.submissions.claim(which, Program("one"), "d", 1, most_bots=1)
 
     with pytest.raises(Refused) as refused:

@@ -97,7 +97,7 @@ def _named(name: str, bots: Path) -> ChosenBot:
 def _find(name: str, bots: Path, otherwise: str) -> ChosenBot:
     """Return a bot of a bots.yaml; raise BadInput, which begins with `otherwise`, where it has none of that name."""
     from arena.config import load_config
-    from arena.entries import name_key
+    from arena.likeness import name_key
 
     config = load_config(bots, {})
     for entry in config.entries:

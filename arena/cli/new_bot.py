@@ -16,8 +16,9 @@ import click
 
 from arena.competitors import HOUSE, sample_bots
 from arena.document import Wrong
-from arena.entries import check_name, name_key
+from arena.entries import check_name
 from arena.errors import BadInput
+from arena.likeness import alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _copy_sources(language: Language, folder: Path, name: str) -> None:
 
 def _copy_opponents(folder: Path, name: str) -> list[str]:
     """Copy three sample bots of other names, and return these."""
-    chosen = [other for other in HOUSE if name_key(other) != name_key(name)][:3]
+    chosen = [other for other in HOUSE if not alike(other, name)][:3]
     (folder / "opponents").mkdir(parents=True)
     for other in chosen:
         shutil.copyfile(sample_bots() / "python" / HOUSE[other], folder / "opponents" / HOUSE[other])

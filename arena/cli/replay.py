@@ -131,7 +131,7 @@ def _read(store: Store, tournament: Tournament, match_number: int, number: int) 
 
 def _seats(played: PlayedTable, name: str, seats: Sequence[int]) -> tuple[int, ...]:
     """Return the seats to be asked: those that were given, else those of the bot's name, else all."""
-    from arena.entries import name_key
+    from arena.likeness import name_key
 
     bots = played.records[0].bots
     for seat in seats:

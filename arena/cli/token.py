@@ -161,23 +161,24 @@ def log(last: int, store: str, as_json: bool) -> None:
 def _read_owner(text: str) -> str:
     """Return an owner's name, to which the same applies as to a bot's."""
     from arena.document import Wrong
-    from arena.entries import check_name, name_key
+    from arena.entries import check_name
+    from arena.likeness import resembled
 
     try:
         name = check_name(text)
     except Wrong as wrong:
         raise BadInput(f"{text!r} can't be an owner's name: {wrong.message}") from None
-    if name_key(name) in _RESERVED:
+    if resembled(name, _RESERVED):
         raise BadInput(f"{name!r} is a name that the arena itself has: choose another one")
     return name
 
 
 def _refuse_other_spelling(name: str, tokens: Iterable[Token]) -> None:
-    """Refuse a name that differs from that of an owner in case only: whoever got such a token would own none of their bots."""
-    from arena.entries import name_key
+    """Refuse a name that can be taken for that of another owner: whoever got such a token would own none of their bots."""
+    from arena.likeness import alike
 
     for token in tokens:
-        if token.owner != name and name_key(token.owner) == name_key(name):
+        if token.owner != name and alike(token.owner, name):
             raise BadInput(f"there is an owner {token.owner!r} already: write the name so, or choose another one")
 
 

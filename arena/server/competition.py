@@ -12,7 +12,6 @@ from pathlib import Path
 from arena.competition import LOCAL, Run, Version
 from arena.competitors import House, competitors
 from arena.config import Config, parse_config
-from arena.entries import name_key
 from arena.errors import BadInput, Refused
 from arena.events import Event, Notice
 from arena.players.isolation import try_isolation
@@ -114,7 +113,7 @@ class Competition:
         )
 
     def _admit(self, version: Version) -> AsyncGenerator[AdmissionEvent, None]:
-        reserved = [name_key(entry.name) for entry in self._config.entries]
+        reserved = [entry.name for entry in self._config.entries]
         limited = version.owner != LOCAL
         return admit_and_record(
             self.store,

@@ -15,9 +15,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from arena.competition import AdmissionStep, Bot, Program, State, Usage, Version
-from arena.entries import name_key
 from arena.errors import Refused
 from arena.finding import Verdict
+from arena.likeness import name_key, resembled
 from arena.store.database import Database
 from arena.store.tables import BOTS, STEPS, SUBMISSIONS
 
@@ -70,13 +70,14 @@ class Submissions:
         """Make a submission a version of the bot that its program names; or find that it is one which was there before.
 
         An admitted one becomes current, and one that was refused is admitted again under this submission's id.
-        `reserved` are the keys of names that nobody may have; an owner may have `most_bots` bots of `most_bytes` together.
-        Raises Refused where the name is another's, an organiser has withdrawn the bot, or there are too many. One that has
-        been claimed already only gets the size that it has by now.
+        `reserved` are names that nobody may have; an owner may have `most_bots` bots of `most_bytes` together.
+        Raises Refused where the name is another's or looks like another bot's, an organiser has withdrawn the bot, or there
+        are too many. One that has been claimed already only gets the size that it has by now.
         """
         key = name_key(program.name)
-        if key in reserved:
-            raise Refused("NAME_TAKEN", f"the name {program.name} is a bot of the house: choose another one")
+        if other := resembled(program.name, reserved):
+            what = "is that of" if name_key(other) == key else f"looks like {other},"
+            raise Refused("NAME_TAKEN", f"the name {program.name} {what} a bot of the house: choose another one")
         with self._database.writing(alone=True) as connection:
             row = _known(connection, submission)
             if row["bot"] is not None:
@@ -285,6 +286,8 @@ def _claim_name(connection: sa.Connection, key: str, name: str, owner: str, most
         raise Refused("NAME_TAKEN", f"the name {name} is taken by another owner's bot: choose another one")
     if row is not None and row["barred"]:
         raise _barred(name)
+    if not hopes:
+        _check_likeness(connection, name, owner)
     if not hopes and most_bots is not None and _count_bots(connection, owner) >= most_bots:
         raise Refused(
             "QUOTA", f"you have {most_bots} bots, as many as are allowed: give this one the name of one of them"
@@ -295,6 +298,16 @@ def _claim_name(connection: sa.Connection, key: str, name: str, owner: str, most
         connection.execute(sa.update(BOTS).where(BOTS.c.key == row["key"]).values(name_key=f"{key}\n{row['key']}"))
     added = sa.insert(BOTS).values(name_key=key, name=name, owner=owner, current=0, barred=False).returning(BOTS.c.key)
     return int(connection.execute(added).scalar_one())
+
+
+def _check_likeness(connection: sa.Connection, name: str, owner: str) -> None:
+    """Raise Refused where a name that is free could be taken for that of a bot which may play."""
+    living = sa.select(_VERSIONS.bot).where(_LIVING & _VERSIONS.bot.is_not(None))
+    owners = {bot.name: bot.owner for bot in connection.execute(sa.select(BOTS).where(BOTS.c.key.in_(living)))}
+    other = resembled(name, owners)
+    if other is not None:
+        whose = "another bot of yours" if owners[other] == owner else "another owner's bot"
+        raise Refused("NAME_TAKEN", f"the name {name} looks like {other}, {whose}: choose another one")
 
 
 def _same(connection: sa.Connection, bot: int, program: Program, digest: str) -> _AnyRow | None:

@@ -47,7 +47,7 @@ async def admit_and_record(
 ) -> AsyncGenerator[Event | Version, None]:
     """Admit a waiting version, and yield what happens and at last what it has become; to be used under `aclosing`.
 
-    With `apart` that is done in a process of its own. `reserved` are the keys of names that nobody may have, `most_bots` and
+    With `apart` that is done in a process of its own. `reserved` are names that nobody may have, `most_bots` and
     `most_bytes` what an owner may have. Where the same content is there already, that version is the last value. Where another
     process admits the version, that is waited for, and what came of it is told. Raises ArenaError where the arena itself is at
     fault; the version then goes on waiting, as when this is cancelled.

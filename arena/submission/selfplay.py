@@ -14,12 +14,12 @@ from typing import Final
 from arena.conformance.cures import cure_of, tell, with_output
 from arena.conformance.questions import usual, variants
 from arena.difference import Difference
-from arena.entries import name_key
 from arena.errors import ArenaError
 from arena.faults import Fault, FaultPolicy
 from arena.finding import Finding, failed, passed
 from arena.game import Game
 from arena.games import game_names
+from arena.likeness import alike
 from arena.match import Match, RotationResult
 from arena.players.base import Setup
 from arena.players.roster import Roster
@@ -73,7 +73,7 @@ async def _seated(entry: Entry, setup: Setup) -> AsyncIterator[Roster]:
 
 
 def _neighbour(entry: Entry) -> Entry:
-    name = "neighbour" if name_key(entry.name) != name_key("neighbour") else "other neighbour"
+    name = "neighbour" if not alike(entry.name, "neighbour") else "other neighbour"
     return Entry(name, python=f"{__name__}:{Neighbour.__name__}")
 
 

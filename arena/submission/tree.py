@@ -16,8 +16,8 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Final
 
-from arena.entries import name_key
 from arena.errors import Refused
+from arena.likeness import name_key
 from arena.text import clean_line
 
 _MOST_LINKS: Final = 40  # so many are followed on one way, as the kernel does
