@@ -18,7 +18,7 @@ from arena.decision import Choice, Decision, Description
 from arena.errors import Malformed
 from arena.faults import Evidence, Failure, FaultKind
 from arena.players.base import Setup
-from arena.players.channel import SMALL_REPLY, CallFailed, Channel
+from arena.players.channel import CallFailed, Channel
 from arena.players.connection import COUNTED
 from arena.players.endpoint import Address
 from arena.players.instance import Instance
@@ -95,14 +95,11 @@ class Subject:
         """End the instance at once."""
         await self._instance.put_down()
 
-    async def call(self, method: str, request: bytes, limit: float, *, most: int = SMALL_REPLY) -> bytes:
-        """Call a method and return its reply of at most so many bytes.
-
-        Raises TimeoutError after `limit` seconds, CallFailed or EOFError.
-        """
+    async def call(self, method: str, request: bytes, limit: float) -> bytes:
+        """Call a method and return its reply; raise TimeoutError after `limit` seconds, CallFailed or EOFError."""
         channel: Channel = await self._instance.ready()
         deadline = asyncio.get_running_loop().time() + limit
-        return await channel.call(method, request, lambda: deadline, self._instance.endpoint.ended, most=most)
+        return await channel.call(method, request, lambda: deadline, self._instance.endpoint.ended)
 
     async def ask(self, decisions: Sequence[Decision]) -> Reply:
         """Ask decisions in one request; raise Failure where there is no answer that can be read in time."""
@@ -116,7 +113,7 @@ class Subject:
         await self._instance.ready()
         began = asyncio.get_running_loop().time()
         try:
-            reply = await self.call("Decide", request, limit, most=wire.reply_limit(len(decisions)))
+            reply = await self.call("Decide", request, limit)
         except (TimeoutError, EOFError, CallFailed) as error:
             elapsed = asyncio.get_running_loop().time() - began
             evidence = await self._instance.explain(error, elapsed, limit)

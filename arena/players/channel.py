@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import grpc
 import grpc.aio
 
-from arena import wire
 from arena.faults import FaultKind
 from arena.players.endpoint import Target
 from arena.players.process import Exit
 from arena.text import clean_line
 
-SMALL_REPLY: Final = 16 << 10
-"""Bytes that a reply has at most, unless more are asked for."""
+MAX_REPLY = 4 << 20
+"""Bytes of a reply beyond which it is not read."""
 
 STATUS_FAULTS: Final[Mapping[grpc.StatusCode, FaultKind]] = {
     grpc.StatusCode.CANCELLED: FaultKind.DISCONNECTED,
@@ -48,7 +46,7 @@ _OPTIONS: Final = (
     ("grpc.service_config_disable_resolution", 1),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.client_idle_timeout_ms", 2**31 - 1),
-    ("grpc.max_receive_message_length", wire.reply_limit(wire.MAX_BATCH)),
+    ("grpc.max_receive_message_length", MAX_REPLY),
     # A small compressed reply could unfold to any size, so none is unfolded.
     ("grpc.enable_per_message_decompression", 0),
     ("grpc.initial_reconnect_backoff_ms", 20),
@@ -57,14 +55,6 @@ _OPTIONS: Final = (
 )
 
 _LIVE: Final = (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.IDLE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Status:
-    """The error status that a call ended with."""
-
-    code: grpc.StatusCode
-    details: str
 
 
 class CallFailed(Exception):
@@ -94,15 +84,9 @@ class Channel:
         return self._channel.get_state() in _LIVE
 
     async def call(
-        self,
-        method: str,
-        request: bytes,
-        deadline: Callable[[], float],
-        ended: asyncio.Future[Exit] | None = None,
-        *,
-        most: int = SMALL_REPLY,
+        self, method: str, request: bytes, deadline: Callable[[], float], ended: asyncio.Future[Exit] | None = None
     ) -> bytes:
-        """Call a method and return its reply, of at most so many bytes.
+        """Call a method and return its reply.
 
         `deadline` says, on the event loop's clock, when to give up; it is asked again when that time has come. `ended`
         is done when nobody is there any more to answer.
@@ -110,7 +94,7 @@ class Channel:
         Raises TimeoutError, CallFailed, or EOFError when `ended` is done; the call is cancelled then.
         """
         loop = asyncio.get_running_loop()
-        call = asyncio.ensure_future(_outcome(self._methods[method](request)))
+        call = asyncio.ensure_future(_reply(self._methods[method](request)))
         waited: set[asyncio.Future[Any]] = {call} if ended is None else {call, ended}
         try:
             while not call.done() and not (ended and ended.done()):
@@ -122,23 +106,17 @@ class Channel:
                 await asyncio.wait({call}, timeout=_LAST_WORDS)
             if not call.done():
                 raise EOFError
-            outcome = call.result()
+            return call.result()
         finally:
             call.cancel()
-        if isinstance(outcome, _Status):
-            raise CallFailed(outcome.code, outcome.details)
-        if len(outcome) > most:
-            raise CallFailed(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{len(outcome):,} bytes came, at most {most:,} may")
-        return outcome
 
     async def close(self) -> None:
         """Close the channel and cancel what is in flight."""
         await self._channel.close()
 
 
-async def _outcome(call: grpc.aio.UnaryUnaryCall[bytes, bytes]) -> bytes | _Status:
-    """Return the reply, or else the status: an error that a task keeps would keep the task, and all that led to it."""
+async def _reply(call: grpc.aio.UnaryUnaryCall[bytes, bytes]) -> bytes:
     try:
         return await call
     except grpc.aio.AioRpcError as error:
-        return _Status(error.code(), clean_line(error.details() or "", 200))
+        raise CallFailed(error.code(), clean_line(error.details() or "", 200)) from None

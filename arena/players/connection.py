@@ -61,14 +61,13 @@ class _Question:
     """A decision that waits for its answer."""
 
     decision: Decision
-    answer: asyncio.Future[Answer | Failure]
-    """A failure is raised only where it is waited for: one that was raised keeps all that led to it alive."""
+    answer: asyncio.Future[Answer]
     stalled: bool = False
     """Whether it was asked before, while the arena itself stood still for longer than is credited."""
 
     def fail(self, failure: Failure) -> None:
         if not self.answer.done():
-            self.answer.set_result(failure)
+            self.answer.set_exception(Failure(failure.evidence, failure.elapsed, failure.credit))
 
 
 class _Stalled(Failure):
@@ -161,12 +160,9 @@ class Connection(Player):
         self._unanswered.add(question)
         self._wake.set()
         try:
-            answer = await question.answer
+            return await question.answer
         finally:
             self._unanswered.discard(question)
-        if isinstance(answer, Failure):
-            raise Failure(answer.evidence, answer.elapsed, answer.credit)
-        return answer
 
     async def finish_deals(self, results: Sequence[DealResult]) -> None:
         """Queue results, to be told before the next request; wait at most a second for that."""
@@ -243,7 +239,7 @@ class Connection(Player):
             return
         async with self._place() as place:
             asked = _take(waiting, most)
-            failed = await self._request(channel, asked, place) if asked else None
+            failed = await self._failure_of(channel, asked, place) if asked else None
         if failed is None:
             await self._renew_if_unwell("cards that can't be read, or aren't legal")
         elif len(asked) == 1 and not (isinstance(failed, _Stalled) and not asked[0].stalled):
@@ -256,6 +252,14 @@ class Connection(Player):
             again = deque(asked)
             while again:
                 await self._ask(again, 1)
+
+    async def _failure_of(self, channel: Channel, asked: Sequence[_Question], place: _Place) -> Failure | None:
+        """Send one request; return why it failed as a whole, if it did."""
+        try:
+            await self._request(channel, asked, place)
+        except Failure as failure:
+            return failure
+        return None
 
     async def _charge(self, question: _Question, failed: Failure) -> None:
         """Let the only decision of a request fail; the instance ends if it hasn't answered at all, or does nothing but fail."""
@@ -291,45 +295,35 @@ class Connection(Player):
                 f" (the last: {failed}); it is asked one decision at a time from now on"
             )
 
-    async def _request(self, channel: Channel, asked: Sequence[_Question], place: _Place) -> Failure | None:
-        """Send one request and hand out the answers; return why it failed as a whole, if it did."""
+    async def _request(self, channel: Channel, asked: Sequence[_Question], place: _Place) -> None:
+        """Send one request and hand out the answers; raise Failure if it fails as a whole."""
         decisions = [question.decision for question in asked]
         limit = _Limit.of(decisions)
         self._requests += 1
         request = wire.encode_request(self._requests, limit.total, decisions)
         timer = asyncio.get_running_loop().call_later(limit.allowance, place.give_back)
         try:
-            exchanged = await self._exchange(channel, request, limit, len(asked))
+            reply, time = await self._exchange(channel, request, limit, len(asked))
         finally:
             timer.cancel()
-        if isinstance(exchanged, Failure):
-            return exchanged
-        reply, time = exchanged
         try:
             choices = wire.decode_response(reply, self._requests, decisions)
         except Malformed as error:
             output = await self._instance.endpoint.output()
             evidence = Evidence(FaultKind.MALFORMED, str(error), answer=_shorten(reply), stderr=output)
-            return Failure(evidence, time.elapsed / len(asked), time.credit / len(asked))
+            raise Failure(evidence, time.elapsed / len(asked), time.credit / len(asked)) from None
         self._pace = max(time.elapsed / len(asked), (self._pace or 0.0) / 2)
         await self._hand_out(asked, choices, time)
-        return None
 
-    async def _exchange(
-        self, channel: Channel, request: bytes, limit: _Limit, count: int
-    ) -> tuple[bytes, _Time] | Failure:
-        """Return the reply to a request of so many decisions and the time it took, or why there is none in time."""
+    async def _exchange(self, channel: Channel, request: bytes, limit: _Limit, count: int) -> tuple[bytes, _Time]:
+        """Return the reply to a request and the time it took; raise Failure where there is none in time."""
         loop = asyncio.get_running_loop()
         endpoint = self._instance.endpoint
         with self._lag.watch() as late:
             began = loop.time()
             try:
                 reply = await channel.call(
-                    "Decide",
-                    request,
-                    lambda: began + limit.total + self._credit(late, limit),
-                    endpoint.ended,
-                    most=wire.reply_limit(count),
+                    "Decide", request, lambda: began + limit.total + self._credit(late, limit), endpoint.ended
                 )
                 credit = self._credit(late, limit) if len(reply) <= CREDITED_REPLY else 0.0
                 time = _Time.of(loop.time() - began, credit)
@@ -340,7 +334,7 @@ class Connection(Player):
                 evidence = await self._instance.explain(error, time.elapsed, limit.total)
                 stalled = isinstance(error, TimeoutError) and count == 1 and late.seconds > limit.decision
                 kind = _Stalled if stalled else Failure
-                return kind(evidence, time.elapsed / count, time.credit / count)
+                raise kind(evidence, time.elapsed / count, time.credit / count) from None
         return reply, time
 
     def _credit(self, late: Watch, limit: _Limit) -> float:

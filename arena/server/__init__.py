@@ -20,11 +20,10 @@ from grpc_reflection.v1alpha import reflection
 from arena.errors import BadInput
 from arena.pem import check_pair, read_pem
 from arena.server.competition import Competition, Terms
-from arena.server.door import USUAL, Door
+from arena.server.door import Door
 from arena.server.gate import STRANGERS, Exposure, Gate
 from arena.server.servicer import ArenaServicer
 from arena.server.status import status_of
-from arena.server.uploads import PIECE
 from arena.sockets import check_path, free_socket, grpc_target, is_local, owned_socket, socket_path
 from arena.store import Store
 from arena.submission.shelf import Shelf
@@ -41,11 +40,9 @@ DRAINING: Final = 25.0
 GRACE: Final = 30.0
 """Seconds after which the server has stopped."""
 
-_LARGE: Final = {"RunTournament": 256 << 10, "SubmitBot": PIECE + USUAL}
-
 _OPTIONS: Final = (
     ("grpc.so_reuseport", 0),
-    ("grpc.max_receive_message_length", 512 << 10),
+    ("grpc.max_receive_message_length", 1 << 20),
     ("grpc.max_metadata_size", 16 << 10),
     ("grpc.max_concurrent_streams", 100),
     ("grpc.max_connection_idle_ms", 300_000),
@@ -139,7 +136,7 @@ class ArenaServer:
             competition = Competition(opened, shelf, terms)
             gate = Gate(opened, Exposure(is_local(address), tls is not None, private), terms.quotas)
             server = grpc.aio.server(
-                interceptors=(Door(gate, SERVICE, _LARGE),), options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS
+                interceptors=(Door(gate, SERVICE),), options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS
             )
             running = cls(server, gate, competition, stack)
             await running._bind(address, credentials)

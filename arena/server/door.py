@@ -6,7 +6,7 @@ That comes before anything is read, so that calls whose message never comes are 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
 from inspect import isawaitable
@@ -22,19 +22,15 @@ from arena.server.gate import Gate
 PATIENCE: Final = 15.0
 """Seconds within which the message of a call has to come that has only one."""
 
-USUAL: Final = 16 << 10
-"""Bytes that a message has at most, unless its call needs more."""
-
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class Door(grpc.aio.ServerInterceptor):
     """Lets calls of all services come to the gate; what the gate does not see, it counts."""
 
-    def __init__(self, gate: Gate, gated: str, large: Mapping[str, int]) -> None:
+    def __init__(self, gate: Gate, gated: str) -> None:
         self._gate = gate
-        self._gated = f"/{gated}/"  # the service whose calls go through the gate
-        self._large = large  # how many bytes a message may have, by the method, where that is more than usual
+        self._gated = gated  # the service whose calls go through the gate
 
     async def intercept_service(
         self,
@@ -45,16 +41,14 @@ class Door(grpc.aio.ServerInterceptor):
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
-        method = handler_call_details.method
-        gated = method.startswith(self._gated)
-        most = self._large.get(method.removeprefix(self._gated), USUAL)
+        gated = handler_call_details.method.startswith(f"/{self._gated}/")
 
         async def handle(requests: AsyncIterator[Any], context: Context) -> None:
             async with self._gate.place(context):
                 coming = requests if gated else self._counted(requests, context)
                 await _handle(handler, coming, context)
 
-        read = partial(_read, handler, most)
+        read = partial(_read, handler)
         return grpc.stream_stream_rpc_method_handler(handle, read, handler.response_serializer)
 
     async def _counted(self, requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
@@ -88,13 +82,8 @@ async def _only(requests: AsyncIterator[Any]) -> Any:
         raise Refused("BAD_INPUT", "this call has one message, and none came") from None
 
 
-def _read(handler: Any, most: int, data: bytes) -> Any:
-    """Return the message in some bytes; raise Refused where there is none, or they are more than `most`, and not read then.
-
-    A message made for it grows to fifty times its size when it is read.
-    """
-    if len(data) > most:
-        raise Refused("TOO_LARGE", f"a message of this call has at most {most:,} bytes, not {len(data):,}")
+def _read(handler: Any, data: bytes) -> Any:
+    """Return the message in some bytes; raise Refused where there is none."""
     try:
         return handler.request_deserializer(data)
     except DecodeError:

@@ -25,7 +25,6 @@ from arena.wire.decisions import (
     encode_request,
     encode_response,
     encode_results,
-    reply_limit,
 )
 from arena.wire.events import decode_event, encode_event
 from arena.wire.records import decode_record, encode_record
@@ -55,5 +54,4 @@ __all__ = [
     "encode_step",
     "encode_tournament",
     "encode_version",
-    "reply_limit",
 ]

@@ -35,14 +35,6 @@ MAX_BATCH = 1024
 """The most decisions in one request."""
 
 
-def reply_limit(decisions: int) -> int:
-    """Return how many bytes the reply to a request of so many decisions has at most: more than any of them can need.
-
-    What is shorter still grows to some 50 times its size when it is read, should it be made for that.
-    """
-    return 1024 + 512 * decisions
-
-
 # --- Describe ---
 
 

@@ -140,18 +140,6 @@ async def test_what_is_no_message_is_refused_as_that(
     assert "Traceback" not in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("path", "most"), [(LIST_BOTS, 16 << 10), (CHECK, 16 << 10), ("/arena.v1.ArenaService/RunTournament", 256 << 10)]
-)
-async def test_a_message_larger_than_its_call_needs_is_refused_unread(tmp_path: Path, path: str, most: int) -> None:
-    async with calling(tmp_path) as (tested, channel):
-        token = (("authorization", f"Bearer {tested.tokens['carol']}"),)
-        call = channel.unary_stream(path)
-        unreadable = [await reason(call(b"\xff" * size, metadata=token)) for size in (most, most + 1)]
-
-    assert unreadable == ["BAD_INPUT", "TOO_LARGE"]
-
-
 async def test_health_and_what_reflection_is_asked_count_as_calls(tmp_path: Path) -> None:
     async with calling(tmp_path, calls=3) as (tested, channel):
         asked = await reason(channel.stream_stream(REFLECT)(iter([LISTING] * 4)))

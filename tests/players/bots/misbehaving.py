@@ -124,16 +124,6 @@ class Huge(Bot):
         choice.note = "x" * (64 << 20)
 
 
-class Grow(Bot):
-    """Answers each request with half a megabyte that grows to fifty times its size when it is read."""
-
-    choices = b"\x12\x00" * 250_000
-
-    def decide(self, data: bytes, context: Context) -> bytes:
-        request = bot_pb2.DecideRequest.FromString(data)
-        return bot_pb2.DecideResponse(request_id=request.request_id).SerializeToString() + self.choices
-
-
 class Bomb(Bot):
     """A reply that is small on the wire, and unfolds to 64 MB."""
 
@@ -280,7 +270,6 @@ BOTS: dict[str, type[Bot]] = {
     "too-many-cards": TooManyCards,
     "huge": Huge,
     "bomb": Bomb,
-    "grow": Grow,
     "status": Status,
     "greedy": Greedy,
     "lost-helper": LostHelper,
