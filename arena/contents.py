@@ -105,8 +105,8 @@ def cure_of_missing(left_out: Iterable[LeftOut], text: str) -> str:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder of the arena's own, if it isn't there: git leaves it out wherever it lies, and so does every bot."""
-    if not folder.is_dir():
+    """Make a folder of the arena's own, or take an empty one: git leaves it out wherever it lies, and so does every bot."""
+    if not folder.is_dir() or not any(folder.iterdir()):
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
         (folder / ".gitignore").write_text("*\n", encoding="ascii")
 
@@ -137,7 +137,7 @@ class _Look:
             )
         here = self.folder / below
         if not ignored and (here / ".gitignore").is_file():
-            lines = (here / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = (here / ".gitignore").read_text(encoding="utf-8-sig", errors="replace").splitlines()
             rules = (*rules, (below, patterns_of(lines, str(here / ".gitignore"))))
         paths = sorted(here.iterdir())
         databases = {path.name for path in paths if self._is_database(path)}

@@ -187,3 +187,22 @@ async def test_a_refusal_for_want_of_a_left_out_file_says_so(capsys: pytest.Capt
     shown = capsys.readouterr().out
     assert "cure: data/weights.bin is left out, by *.bin in .gitignore: list it under `pack` in bot.yaml" in shown
     assert "by hand" not in shown
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_a_pattern(tmp_path: Path) -> None:
+    write(tmp_path, "bot.yaml", "bot.py", "weights.bin", gitignore="\ufeff*.bin\n")
+
+    assert [left.rule for left in contents(tmp_path).left_out] == ["*.bin in .gitignore"]
+
+
+def test_an_empty_folder_that_the_arena_writes_to_is_none_of_the_bots(tmp_path: Path) -> None:
+    write(tmp_path, "bot.yaml", "bot.py")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "book.txt").touch()
+
+    for name in ("logs", "own"):
+        make_folder(tmp_path / name)
+        (tmp_path / name / "a-0.log").touch()
+
+    assert set(contents(tmp_path).files) == {"bot.yaml", "bot.py", "own/book.txt", "own/a-0.log"}
