@@ -120,6 +120,8 @@ class Shelf:
                 return "they are gone"
             return f"{clean_line(os.path.relpath(error.filename or place, place), 80)} can't be read"
         except ValueError:
+            known = None
+        if not isinstance(known, dict):
             return "nothing tells how they were"
         changed = (name for name in sorted({*found, *known}, key=os.fsencode) if known.get(name) != found.get(name))
         return next((_change(name, known.get(name), found.get(name)) for name in changed), "")
@@ -130,13 +132,15 @@ class Shelf:
         What is there already stays while it is whole: bots may be playing with it.
         """
         place = self.folder(digest)
-        listing = json.dumps(_listed(tree))
-        if place.exists() and self.damage(digest):
+        listed = _listed(tree)
+        listing = self._folder("listings") / digest
+        if place.exists() and (self.damage(digest) or not (listing.is_file() or _listed(place) == listed)):
             self.remove(digest)
+        if not (place.exists() and listing.is_file()):
+            listing.write_text(json.dumps(listed), encoding="utf-8")
         os.sync()
         try:
             tree.rename(place)
-            (self._folder("listings") / digest).write_text(listing, encoding="utf-8")
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise

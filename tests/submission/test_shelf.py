@@ -117,6 +117,29 @@ def test_damage_is_named_and_mended_by_the_same_content(
     assert list((shelf.root / "listings").iterdir()) == []
 
 
+@pytest.mark.parametrize("written", ["", "[]", "{"])
+def test_a_listing_that_cannot_be_read_is_damage_too(written: str, shelf: Shelf) -> None:
+    put(shelf, ONE, "x")
+    (shelf.root / "listings" / ONE).write_text(written)
+
+    assert shelf.damage(ONE) == "nothing tells how they were"
+    assert put(shelf, ONE, "x") == shelf.whole(ONE)
+
+
+def test_files_without_a_listing_get_one_or_give_way_when_they_come_again(shelf: Shelf) -> None:
+    place = put(shelf, ONE, "x")
+    listing = shelf.root / "listings" / ONE
+    for content in ("x", "cut short"):
+        listing.unlink()
+        next(place.iterdir()).write_text(content)
+
+        put(shelf, ONE, "x")
+
+        assert listing.is_file()
+        assert next(place.iterdir()).read_text() == "x"
+        assert shelf.damage(ONE) == ""
+
+
 def test_what_no_version_needs_is_pruned(shelf: Shelf) -> None:
     kept, gone = put(shelf, ONE, "kept"), put(shelf, OTHER, "gone")
     shelf.incoming(ID).write_bytes(b"archive")
