@@ -818,7 +818,7 @@ class Version(google.protobuf.message.Message):
     bot: builtins.str
     """The bot's name; empty while it is not known."""
     number: builtins.int
-    """Counts the bot's versions, from 1; 0 while it is not known."""
+    """Counts the bot's versions, from 1; 0 while it is not known, and once it is refused."""
     state: Global___VersionState.ValueType
     """Where it stands."""
     digest: builtins.str
@@ -1023,7 +1023,7 @@ class Bot(google.protobuf.message.Message):
     current: builtins.int
     """The number of the version that plays; 0 where none does, because the bot is withdrawn or not admitted yet."""
     versions: builtins.int
-    """How many versions there are."""
+    """How many versions there are, without those that were refused."""
     barred: builtins.bool
     """Whether an organiser has withdrawn it, so that its owner can't bring it back."""
     @property
