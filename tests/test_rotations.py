@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from scripted import ScriptedRoster, failing, lowest
-from small_tournaments import entries, play
+from small_tournaments import entries
 from test_golden_tournaments import CASES, told
 
 from arena.clock import TimeControl
@@ -141,17 +141,6 @@ async def test_a_stop_loses_no_table_that_was_played(tmp_path: Path) -> None:
     assert {(event.deals, event.decisions) for event in matches} == {(16, 880)}
 
 
-def test_how_long_a_pass_is_changes_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, bots, expected = CASES["classic, two disqualified"]
-    monkeypatch.setattr("arena.tournament.PassLength", lambda: replace_blocks(PassLength(), 5))
-
-    play(tmp_path / "arena.db", settings, bots)
-
-    assert told(tmp_path / "arena.db") == expected
-    with Store.open(tmp_path / "arena.db") as store:
-        assert store.partly_played(store.tournament().id) == {}
-
-
 def replace_blocks(length: PassLength, blocks: int) -> PassLength:
     length.blocks = blocks
     return length
@@ -170,14 +159,18 @@ def test_passes_grow_until_starts_are_a_small_part(seconds: float, starting: flo
     assert length.blocks == blocks
 
 
-async def test_tables_are_counted_without_those_of_disqualified_bots(
+async def test_a_longer_pass_changes_no_result_and_keeps_nothing_of_disqualified_bots(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, bots, _ = CASES["classic, two disqualified"]
+    settings, bots, expected = CASES["classic, two disqualified"]
     monkeypatch.setattr("arena.tournament.PassLength", lambda: replace_blocks(PassLength(), 5))
     with Store.open(tmp_path / "arena.db") as store:
         async with contextlib.aclosing(run_tournament(store, settings, entries(bots))) as events:
-            told = [event async for event in events if isinstance(event, TablePlayed)]
-        done = len(store.matches(store.tournament().id, done=True))
+            tables = [event async for event in events if isinstance(event, TablePlayed)]
+        tournament = store.tournament().id
+        done = len(store.matches(tournament, done=True))
 
-    assert told[-1].played == told[-1].tables == 4 * done
+        assert store.partly_played(tournament) == {}
+
+    assert told(tmp_path / "arena.db") == expected
+    assert tables[-1].played == tables[-1].tables == 4 * done
