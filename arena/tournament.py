@@ -168,6 +168,8 @@ async def _play(
             if enforcement is not None and any(entry.launched for entry in tournament.entries):
                 _note_enforced(store, tournament, enforcement, pace, notices)
             yield _started(store, tournament)
+            if kept := sum(len(match.tables) for match in store.partly_played(tournament.id).values()):
+                notices.append(f"goes on after {kept} tables of matches that were in play")
             for notice in _take(notices):
                 yield notice
             yield Notice(str(imbalance(store.matches(tournament.id), game_of(tournament.settings))))

@@ -14,7 +14,7 @@ from test_golden_tournaments import CASES, told
 
 from arena.clock import TimeControl
 from arena.errors import Interrupted
-from arena.events import MatchPlayed, Started, TablePlayed
+from arena.events import MatchPlayed, Notice, Started, TablePlayed
 from arena.faults import FaultKind, FaultPolicy
 from arena.games import find_game
 from arena.match import Match
@@ -134,6 +134,7 @@ async def test_a_stop_loses_no_table_that_was_played(tmp_path: Path) -> None:
     assert sum(len(match.tables) for match in kept.values()) == played < 4
     first = resumed[0]
     assert isinstance(first, Started)
+    assert Notice("goes on after 2 tables of matches that were in play") in resumed
     tables = [event for event in resumed if isinstance(event, TablePlayed)]
     assert len(tables) == 4 * first.matches - played
     assert tables[-1].played == tables[-1].tables == 4 * first.matches
