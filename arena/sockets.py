@@ -45,6 +45,8 @@ def socket_path(address: str) -> Path | None:
 
 def check_path(path: Path) -> None:
     """Raise BadInput where no socket can be bound at a path, or none reached there."""
+    if path == Path():
+        raise BadInput("unix: no path of a socket is named; write one, as in unix:/tmp/arena.sock")
     size = len(os.fsencode(path))
     if size > LONGEST_PATH:
         raise BadInput(
@@ -111,23 +113,49 @@ def free_socket(path: Path) -> None:
     check_path(path)
     try:
         mode = path.stat().st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        _check_room(path)
         return
     except OSError as error:
-        raise BadInput(f"cannot serve at unix:{path}: {error.strerror}; choose another path") from error
+        raise _refusal(path, str(error.strerror)) from error
+    if stat.S_ISDIR(mode):
+        raise _refusal(path, "there is a folder", f"name a socket in it, as in unix:{path / 'arena.sock'}")
     if not stat.S_ISSOCK(mode):
-        raise BadInput(
-            f"cannot serve at unix:{path}: there is a file that is no socket; remove it, or choose another path"
-        )
+        raise _refusal(path, "there is a file that is no socket", "remove it")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))
         except ConnectionRefusedError:
-            path.unlink()
+            _remove(path)
         except OSError as error:
-            raise BadInput(f"cannot serve at unix:{path}: {error.strerror}; choose another path") from error
+            raise _refusal(path, str(error.strerror)) from error
         else:
-            raise BadInput(f"cannot serve at unix:{path}: another server is listening there; choose another path")
+            raise _refusal(path, "another server is listening there")
+
+
+def _check_room(path: Path) -> None:
+    """Raise BadInput where no socket can be made at a path at which nothing was found."""
+    if path.is_symlink():
+        raise _refusal(path, "there is a link that leads nowhere", "remove it")
+    nearest = next(folder for folder in path.absolute().parents if folder.exists())
+    if not nearest.is_dir():
+        raise _refusal(path, f"{nearest} is no folder")
+    if nearest != path.absolute().parent:
+        raise _refusal(path, f"the folder {path.parent} is not there", "make it")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise _refusal(path, f"the folder {path.parent} may not be written to")
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError as error:
+        raise _refusal(path, f"the socket of a server that is gone can't be removed ({error.strerror})") from error
+
+
+def _refusal(path: Path, cause: str, cure: str = "") -> BadInput:
+    ways = f"{cure}, or choose another path" if cure else "choose another path"
+    return BadInput(clean_line(f"cannot serve at unix:{path}: {cause}; {ways}", 600))
 
 
 @contextmanager

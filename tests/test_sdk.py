@@ -317,8 +317,8 @@ async def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("missing/b.sock", "cannot serve at unix:"),
-        ("file/b.sock", "cannot serve at unix:.*: Not a directory"),
+        ("missing/b.sock", "cannot serve at unix:.*: the folder .*/missing is not there; make it"),
+        ("file/b.sock", "cannot serve at unix:.*: .*/file is no folder"),
         ("x" * 100, "unix:.*: the path has 1.. bytes, and that of a socket can have 10[37] at most"),
         ("a,b", "gRPC reaches no socket with a comma in its path"),
     ],
@@ -329,6 +329,11 @@ async def test_an_impossible_socket_is_refused(tmp_path: Path, path: str, why: s
 
     with pytest.raises(BotUnusable, match=why):
         await create_server(Lowest(), f"unix:{tmp_path}/{path}")
+
+
+async def test_an_address_without_a_path_is_refused_as_that() -> None:
+    with pytest.raises(BotUnusable, match="unix: no path of a socket is named"):
+        await create_server(Lowest(), "unix:")
 
 
 # --- As a program ---

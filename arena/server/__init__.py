@@ -178,10 +178,9 @@ class ArenaServer:
                 self.port = self._server.add_secure_port(target, credentials)
         except RuntimeError as error:
             await self._server.stop(None)
-            reason = "it is in use, or no address of this machine"
-            if path is not None and not path.parent.is_dir():
-                reason = "its folder is not there"
-            text = f"cannot serve at {address}: {reason}; choose another with --listen"
+            text = (
+                f"cannot serve at {address}: it is in use, or no address of this machine; choose another with --listen"
+            )
             raise BadInput(text) from error
 
 
