@@ -41,7 +41,7 @@ def choose_bot(words: Sequence[str], bots: Path) -> ChosenBot:
     (word,) = words
     if Path(word).is_dir():
         return _folder(Path(word))
-    if _ADDRESS.fullmatch(word):
+    if _ADDRESS.fullmatch(word) or socket_path(word):
         return at_address(word)
     if Path(word).is_file() and "/" in word:
         return _command(words)
@@ -50,9 +50,12 @@ def choose_bot(words: Sequence[str], bots: Path) -> ChosenBot:
 
 def at_address(address: str) -> ChosenBot:
     """Return a bot that serves at an address; raise BadInput where that is none."""
+    path = socket_path(address)
+    if path and not path.is_absolute():
+        raise BadInput(f"{address!r} is no address: unix: needs an absolute path after it, as in unix:/tmp/bot.sock")
     if not _ADDRESS.fullmatch(address):
         raise BadInput(f"{address!r} is no address: write host:port or unix:/path/of/socket")
-    if path := socket_path(address):
+    if path:
         check_path(path)
     return ChosenBot(Entry(address, address=address), TimeControl())
 
