@@ -169,7 +169,7 @@ def _token(file: Path | None) -> str:
     from arena.tokens import token_id
 
     source = str(file) if file else "the variable ARENA_TOKEN"
-    text = file.read_text(encoding="utf-8", errors="replace") if file else os.environ.get("ARENA_TOKEN", "")
+    text = file.read_text(encoding="utf-8-sig", errors="replace") if file else os.environ.get("ARENA_TOKEN", "")
     token = text.strip()
     if (token or file) and not token_id(token):
         raise BadInput(f"{source} holds no token: one reads arena_ID_SECRET, as `arena token create` has shown it")

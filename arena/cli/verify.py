@@ -88,7 +88,7 @@ def _plan(store: Store, tournament: Tournament) -> Plan:
 
 def _read_document(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise BadInput(

@@ -56,10 +56,12 @@ def test_a_store_on_the_command_line_wins_over_the_variable(asked: Asked) -> Non
 
 def test_token_and_authority_come_from_files_or_variables(asked: Asked, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\r\n")
+    (tmp_path / "marked").write_text(f"\ufeff{TOKEN}\r\n", encoding="utf-8")
     (tmp_path / "ca.pem").write_text("")
 
     assert asked("--server", "a:1", ARENA_TOKEN=TOKEN) == ServerAddress("a:1", TOKEN)
     assert asked("--server", "a:1", "--token-file", str(tmp_path / "token")) == ServerAddress("a:1", TOKEN)
+    assert asked("--server", "a:1", "--token-file", str(tmp_path / "marked")) == ServerAddress("a:1", TOKEN)
     found = asked("--server", "a:1", ARENA_TLS_CA=str(tmp_path / "ca.pem"))
     assert found == ServerAddress("a:1", authority=tmp_path / "ca.pem")
     assert asked(ARENA_TLS_CA=str(tmp_path / "ca.pem")) is None

@@ -92,6 +92,15 @@ def test_strangers_text_is_shown_without_control_codes(store: str, capsys: pytes
     assert output.endswith("found gone\n")
 
 
+def test_a_document_may_begin_with_a_mark_of_the_byte_order(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document(store, tmp_path / "result.json", capsys)
+    (tmp_path / "result.json").write_text("\ufeff" + (tmp_path / "result.json").read_text(), encoding="utf-8")
+
+    assert run(["verify", "--store", store, "--document", str(tmp_path / "result.json")]) == 0
+
+
 def test_a_document_names_its_tournament_and_is_compared(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
